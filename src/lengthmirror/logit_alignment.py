@@ -1,0 +1,88 @@
+"""Joins a judge's logits to the units of the study and turns them toward the longer answer."""
+
+import numpy as np
+import pyarrow as pa
+
+from .errors import InvalidLogits
+from .logit_table import LOGIT_COLUMNS, ordering_name, ordering_of
+from .pairs import PairTable, Units
+from .verdicts import OrderedLogits
+
+
+def align_logits(units: Units, pairs: PairTable, table: pa.Table, slug: str) -> OrderedLogits:
+    """The logits of the units, turned toward the longer answer.
+
+    Args:
+        units: n units; only the judged ones (with a non-tie vote) must be in the table.
+        pairs: the unit table that the units were selected from.
+        table: from ``read_logits``; may hold more units than ``units``.
+        slug: the judge, named in every message.
+
+    Returns:
+        float64 [n, 2] arrays: column 0 has the longer answer in slot A, column 1 in slot B.
+        Rows of units that are not judged are 0.
+
+    Raises:
+        InvalidLogits: a row belongs to no unit or to another prompt, or an ordering is missing.
+    """
+    row_of = _rows_by_ordering(pairs, table, slug)[units.row]
+    missing = units.judged[:, None] & (row_of < 0)
+    if missing.any():
+        unit, ordering = np.argwhere(missing)[0]
+        raise InvalidLogits(f"{slug}: no logits for {_ordering(pairs, units.row[unit], ordering)}.")
+    longer_is_a = units.longer_is_a.astype(bool)
+    by_length = np.where(longer_is_a[:, None], row_of, row_of[:, ::-1])
+    values = {name: table[name].to_numpy().astype(np.float64) for name in LOGIT_COLUMNS}
+
+    def column(kind: str, longer: bool) -> np.ndarray:
+        in_slot_a = np.array([longer, not longer])
+        found = np.where(in_slot_a, values[f"{kind}_a"][by_length], values[f"{kind}_b"][by_length])
+        return np.where(units.judged[:, None], found, 0.0)
+
+    return OrderedLogits(
+        logit_longer=column("logit", True), logit_shorter=column("logit", False),
+        logprob_longer=column("logprob", True), logprob_shorter=column("logprob", False))
+
+
+def _rows_by_ordering(pairs: PairTable, table: pa.Table, slug: str) -> np.ndarray:
+    """int64 [len(pairs), 2]: the row of (model_a in slot A, model_b in slot A), -1 when absent."""
+    slots = [table[name].to_numpy().astype(object) for name in ("model_a", "model_b")]
+    names = np.unique(np.concatenate([pairs.model_a, pairs.model_b, *slots]).astype(str))
+    units = _codes(pairs.question_id, pairs.turn, pairs.model_a, pairs.model_b, names)
+    question_id, turn = table["question_id"].to_numpy(), table["turn"].to_numpy()
+    forward = _codes(question_id, turn, *slots, names)
+    backward = _codes(question_id, turn, *slots[::-1], names)
+    by_code = np.argsort(units)
+    row_of = np.full((len(pairs), 2), -1, dtype=np.int64)
+    known = np.zeros(table.num_rows, dtype=bool)
+    shas = table["prompt_sha256"].to_numpy().astype(object)
+    for ordering, codes in enumerate((forward, backward)):
+        place = np.searchsorted(units, codes, sorter=by_code).clip(max=len(pairs) - 1)
+        unit = by_code[place]
+        rows = np.flatnonzero(units[unit] == codes)
+        known[rows] = True
+        row_of[unit[rows], ordering] = rows
+        registered = np.asarray((pairs.prompt_sha256_ab, pairs.prompt_sha256_ba)[ordering])
+        other = rows[shas[rows] != registered[unit[rows]]]
+        if len(other):
+            raise InvalidLogits(f"{slug}: the logits of {ordering_of(table, int(other[0]))} belong to "
+                                "another prompt template or other answers than the unit table.")
+    if not known.all():
+        raise InvalidLogits(f"{slug}: the logits of {ordering_of(table, int(np.argmin(known)))} belong "
+                            "to no unit of the unit table.")
+    return row_of
+
+
+def _codes(question_id: np.ndarray, turn: np.ndarray, first: np.ndarray, second: np.ndarray,
+           names: np.ndarray) -> np.ndarray:
+    """One integer per row, equal exactly when unit and ordering are equal."""
+    turns = np.int64(np.iinfo(np.int8).max) + 1
+    code = np.asarray(question_id, dtype=np.int64) * turns + np.asarray(turn, dtype=np.int64)
+    for model in (first, second):
+        code = code * len(names) + np.searchsorted(names, np.asarray(model).astype(str))
+    return code
+
+
+def _ordering(pairs: PairTable, row: int, ordering: int) -> str:
+    slots = (pairs.model_a[row], pairs.model_b[row])[::-1 if ordering else 1]
+    return ordering_name(pairs.question_id[row], pairs.turn[row], *slots)
