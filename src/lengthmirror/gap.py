@@ -68,7 +68,10 @@ def mantel_haenszel(totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def length_bins(units: "Units", n_bins: int) -> np.ndarray:
-    """Quantile bin int64[n] of |log((la + 1) / (lb + 1))|, edges from the labelled units."""
+    """Quantile bin int64[n] of |log((la + 1) / (lb + 1))|.
+
+    Edges are the linear quantiles at 1/n_bins, 2/n_bins, ... over the units of L and S, each once.
+    """
     distance = np.log((units.length_longer + 1) / (units.length_shorter + 1))
     labelled = (units.weight_longer + units.weight_shorter) > 0
     edges = np.quantile(distance[labelled], np.arange(1, n_bins) / n_bins, method="linear")
@@ -103,18 +106,19 @@ def sign_flip_p(contrast: np.ndarray, seed: int, rule: "SignFlipRule") -> float:
     return float((1 + extreme) / (rule.n_resamples + 1))
 
 
-def signal_detection(totals: np.ndarray) -> tuple[float, float]:
+def signal_detection(totals: np.ndarray) -> tuple[float | None, float | None]:
     """d' = z(r_L) - z(r_S) and criterion c = -(z(r_L) + z(r_S)) / 2, descriptive.
 
-    Both rates take the log-linear correction (k + 1/2) / (n + 1) (Hautus 1995), so that they are
-    finite for a rate of 0 or 1.
+    Both are None where a rate is 0 or 1, for which z is not finite; no rate is corrected.
 
     Args:
         totals: int64[4].
     """
-    hits, false_alarms = (
-        stats.norm.ppf((totals[i] / POINTS + 0.5) / (totals[i + 1] / POINTS + 1)) for i in (0, 2))
-    return float(hits - false_alarms), float(-(hits + false_alarms) / 2)
+    rates = [float(rate) for rate in r_long(totals)]
+    if not all(0 < rate < 1 for rate in rates):
+        return None, None
+    longer, shorter = stats.norm.ppf(rates)
+    return float(longer - shorter), float(-(longer + shorter) / 2)
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray, empty: float = np.nan) -> np.ndarray:

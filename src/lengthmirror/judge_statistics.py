@@ -50,8 +50,9 @@ class Flags:
 class JudgeStatistics:
     """``shortfall`` is D = G_h - G_matched; ``sums`` are the per-question sums behind ``gap``.
 
-    ``gap_consistent`` is G on the units whose orderings agree, None where that is not defined;
-    ``outcome`` is the class that the registered rule gives.
+    ``gap_consistent`` is G on the units whose orderings agree. It, ``d_prime`` and ``criterion``
+    are None where they are not defined, ``position_consistency`` without orderings. ``outcome`` is
+    the class that the registered rule gives.
     """
     r_long: dict[str, Proportion]
     gap: Estimate
@@ -65,8 +66,8 @@ class JudgeStatistics:
     gap_within: float
     sign_flip_p: float
     bootstrap_p: float
-    d_prime: float
-    criterion: float
+    d_prime: float | None
+    criterion: float | None
     gap_consistent: float | None
     position_consistency: Proportion | None
     facts: decision.Facts
