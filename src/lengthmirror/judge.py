@@ -1,0 +1,133 @@
+"""A loaded judge: the logits of the last position of one prompt, by one forward pass."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+from .encoding import PromptEncoder
+from .errors import InvalidJudge, ScoringFailed
+from .ladder import Rung
+from .weights import LocalWeights
+
+
+@dataclass(frozen=True)
+class PromptScore:
+    """Float32 values of one prompt; ``argmax_token`` is over the whole vocabulary."""
+    n_tokens: int
+    logit_a: float
+    logit_b: float
+    logprob_a: float
+    logprob_b: float
+    argmax_token: int
+
+
+class Judge:
+    """A rung's model and tokenizer, ready to score.
+
+    Loading switches deterministic algorithms on and fixes the number of threads for this process.
+    """
+
+    def __init__(self, rung: Rung, weights: LocalWeights, templates: Mapping):
+        """Loads weights that ``weights.locate_weights`` has verified.
+
+        Raises:
+            InvalidJudge: an architecture transformers cannot load, another parameter count than
+                the registered one, or a prompt mode the tokenizer cannot serve.
+        """
+        make_deterministic(rung)
+        self.rung = rung
+        self.tokenizer = load_tokenizer(rung, weights)
+        self.model = _load_model(rung, weights)
+        self._check_parameters()
+        self.encoder = PromptEncoder(rung, self.tokenizer, templates,
+                                     self.model.config.get_text_config().max_position_embeddings)
+
+    @property
+    def tokenizer_sha256(self) -> str:
+        return tokenizer_digest(self.tokenizer)
+
+    def score(self, ids: list[int], option_ids: tuple[int, int], unit: str) -> PromptScore:
+        """One forward pass over a whole prompt, no padding, no cache.
+
+        Args:
+            ids: token ids of the prompt.
+            option_ids: the tokens of options A and B.
+            unit: how an error names the prompt.
+
+        Raises:
+            ScoringFailed: a logit is not finite.
+        """
+        with torch.inference_mode():
+            batch = torch.tensor([ids], device=self.model.device)
+            logits = self.model(batch, use_cache=False, logits_to_keep=1).logits[0, -1].float()
+        return prompt_score(logits, len(ids), option_ids, f"{self.rung.slug}: {unit}")
+
+    def _check_parameters(self) -> None:
+        loaded = sum(parameter.numel() for parameter in self.model.parameters())
+        if loaded != self.rung.loaded_parameters:
+            raise InvalidJudge(f"{self.rung.slug}: the loaded model has {loaded} parameters, "
+                               f"expected {self.rung.loaded_parameters}.")
+
+
+def prompt_score(logits: torch.Tensor, n_tokens: int, option_ids: tuple[int, int],
+                 unit: str) -> PromptScore:
+    """The row of one prompt from the last position's logits, a float32 vector [vocabulary]."""
+    if not bool(torch.isfinite(logits).all()):
+        raise ScoringFailed(f"{unit}: the judge gave a logit that is not finite.")
+    pair = logits[list(option_ids)]
+    log_probabilities = (pair.double() - torch.logsumexp(logits.double(), dim=0)).float()
+    return PromptScore(n_tokens, *pair.tolist(), *log_probabilities.tolist(),
+                       int(torch.argmax(logits)))
+
+
+def make_deterministic(rung: Rung) -> None:
+    """Deterministic algorithms, the registered number of threads, and no reduced precision."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.set_num_threads(rung.threads)
+    torch.use_deterministic_algorithms(True)
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+
+
+def load_tokenizer(rung: Rung, weights: LocalWeights) -> Any:
+    """The rung's own tokenizer, from the same verified bytes as its weights."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    return _loaded(rung, weights, AutoTokenizer)
+
+
+def tokenizer_digest(tokenizer: Any) -> str:
+    """sha256 over the fast tokenizer's definition and the chat template."""
+    parts = [tokenizer.backend_tokenizer.to_str(), tokenizer.chat_template or ""]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8")).hexdigest()
+
+
+def _load_model(rung: Rung, weights: LocalWeights) -> torch.nn.Module:
+    if rung.device == "cuda" and not torch.cuda.is_available():
+        raise InvalidJudge(f"{rung.slug}: it is registered for the device 'cuda', and no CUDA "
+                           "device is available.")
+    model = _loaded(rung, weights, AutoModelForCausalLM, dtype=getattr(torch, rung.dtype),
+                    attn_implementation=rung.attention)
+    return model.to(rung.device).eval()
+
+
+def _loaded(rung: Rung, weights: LocalWeights, factory: Any, **options: Any) -> Any:
+    name = weights.gguf_file or weights.folder.name
+    if weights.gguf_file:
+        options["gguf_file"] = weights.gguf_file
+    try:
+        return factory.from_pretrained(weights.folder, local_files_only=True, **options)
+    except (OSError, ValueError, KeyError, NotImplementedError, RuntimeError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InvalidJudge(f"{rung.slug}: transformers cannot load {name} ({reason[:200]}).") \
+            from error
+
+
+def model_config(rung: Rung, weights: LocalWeights) -> Any:
+    """The model's configuration alone, which loads fast and shows an unknown architecture."""
+    return _loaded(rung, weights, AutoConfig)

@@ -1,0 +1,130 @@
+"""A whole scoring job: study, data, weights and judge in; logits table and manifest entry out."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from .dataset import Judgments, load_judgments
+from .encoding import plain_ids
+from .environment import package_versions, processor
+from .errors import InvalidConfig
+from .frozen import sha256_file
+from .judge import Judge, load_tokenizer, tokenizer_digest
+from .ladder import find_rung
+from .logit_table import write_logits
+from .manifest import NAME, REGISTERED, update_manifest
+from .pairs import read_pairs, write_pairs
+from .scoring import ScoringRun, judge_key, score_groups
+from .scoring_plan import Group, make_groups, scoring_units
+from .study import Study
+from .unit_builder import unit_rows
+from .weights import locate_weights
+
+
+@dataclass(frozen=True)
+class Places:
+    """Folders of one job; ``data`` None means the hub."""
+    artifacts: Path
+    weights: Path
+    data: Path | None
+
+
+def build_pairs(study: Study, places: Places) -> int:
+    """Writes artifacts/pairs.parquet and its manifest entry; returns the number of units."""
+    judgments = load_judgments(study.dataset, places.data)
+    rung = find_rung(study.rungs, study.rule.units.tokenizer)
+    tokenizer = load_tokenizer(rung, locate_weights(rung, places.weights, fetch=True))
+    rows = unit_rows(judgments, study.templates, lambda text: len(plain_ids(tokenizer, text)))
+    path = places.artifacts / "pairs.parquet"
+    write_pairs(path, rows)
+    update_manifest(places.artifacts / NAME, "pairs", "unit_table", {
+        "table_sha256": sha256_file(path), "n_units": len(rows),
+        "repository": study.dataset.repository, "revision": study.dataset.revision,
+        "content_matches": judgments.content_matches,
+        "templates_sha256": study.templates_sha256,
+        "tokenizer": {"rung": rung.slug, "sha256": tokenizer_digest(tokenizer)},
+        "registration_digest": study.digest})
+    return len(rows)
+
+
+def score_rung(study: Study, slug: str, places: Places, output: Path, work: Path, n_workers: int,
+               limit_units: int | None) -> Path:
+    """Scores a rung and writes ``<output>/<slug>/logits.parquet`` with its manifest entry.
+
+    Raises:
+        UnknownRung, InvalidWeights, InvalidJudge, InvalidUnits, ScoringFailed: nothing is
+            written; groups finished before are kept in ``work``.
+    """
+    started = time.perf_counter()
+    rung = find_rung(study.rungs, slug)
+    groups, judgments = plan(study, places, limit_units)
+    judge = Judge(rung, locate_weights(rung, places.weights, fetch=True), study.templates)
+    environment = {"versions": package_versions(), "cpu": processor()}
+    key = judge_key(judge, study.templates_sha256, environment)
+    with _Bar(slug, sum(len(group.prompts) for group in groups)) as bar:
+        run = score_groups(judge, groups, key, work, n_workers, bar.update)
+    path = output / slug / "logits.parquet"
+    write_logits(path, run.columns)
+    update_manifest(output / NAME, "rungs", slug, {
+        **_entry(study, judge, run, path, judgments), **environment,
+        "wall_seconds": round(time.perf_counter() - started, 1), "workers": n_workers})
+    return path
+
+
+def plan(study: Study, places: Places,
+         limit_units: int | None = None) -> tuple[list[Group], Judgments]:
+    """The groups of a study's scoring units, or of the first ``limit_units`` of them."""
+    judgments = load_judgments(study.dataset, places.data)
+    pairs = read_pairs(places.artifacts / "pairs.parquet")
+    units = scoring_units(pairs, study.rule.units)[:limit_units]
+    return make_groups(units, judgments.conversations(), study.templates, pairs), judgments
+
+
+def check_output(output: Path | None, artifacts: Path, limit_units: int | None) -> Path:
+    """Where a table goes: never a trial's into the artifacts.
+
+    Raises:
+        InvalidConfig: a limited run without an output folder of its own.
+    """
+    if limit_units and (output is None or output.resolve() == artifacts.resolve()):
+        raise InvalidConfig("--limit-units makes an incomplete table; give it a folder of its own "
+                            "with --output.")
+    return output or artifacts
+
+
+def _entry(study: Study, judge: Judge, run: ScoringRun, path: Path, judgments: Judgments) -> dict:
+    rung = judge.rung
+    return {
+        "table_sha256": sha256_file(path), "n_rows": len(run.columns["logit_a"]),
+        "weights": rung.weights.identity, "tokenizer_sha256": judge.tokenizer_sha256,
+        "templates_sha256": study.templates_sha256, "registration_digest": study.digest,
+        "option_ids": list(run.option_ids), "parameters_loaded": rung.loaded_parameters,
+        "content_matches": judgments.content_matches,
+        **{name: getattr(rung, name) for name in REGISTERED},
+        "tokens_computed": run.tokens_computed, "prompt_tokens": sum(run.columns["n_tokens"]),
+        "group_seconds": round(run.group_seconds, 1), "resumed_groups": run.resumed_groups}
+
+
+class _Bar:
+    """Progress on stderr: prompts done, tokens per second, time left (by prompts)."""
+
+    def __init__(self, slug: str, n_prompts: int):
+        self._bar = tqdm(total=n_prompts, desc=slug, unit="prompt", mininterval=1)
+        self._tokens, self._started = 0, time.perf_counter()
+
+    def __enter__(self) -> "_Bar":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._bar.close()
+
+    def update(self, n_prompts: int, n_tokens: int, resumed: bool) -> None:
+        if resumed:
+            self._bar.initial += n_prompts
+        else:
+            self._tokens += n_tokens
+            rate = self._tokens / (time.perf_counter() - self._started)
+            self._bar.set_postfix_str(f"{rate:.0f} tokens/s", refresh=False)
+        self._bar.update(n_prompts)
