@@ -11,7 +11,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from .errors import InvalidLogits
+from .errors import InvalidLogits, InvalidUnits
 from .files import json_bytes, write_bytes
 from .frozen import sha256_file
 from .ladder import Rung
@@ -61,6 +61,20 @@ def update_manifest(path: Path, section: str, key: str, entry: Any) -> None:
         manifest = read_manifest(path)
         manifest[section][key] = entry
         write_bytes(path, json_bytes(manifest))
+
+
+def check_unit_table_entry(manifest: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """The entry of pairs.parquet, empty when none was recorded.
+
+    Raises:
+        InvalidUnits: the file has other bytes than were recorded.
+    """
+    entry = manifest["pairs"].get("unit_table", {})
+    found, recorded = sha256_file(path), entry.get("table_sha256")
+    if entry and found != recorded:
+        raise InvalidUnits(f"{path} is not the unit table recorded in {NAME}: its sha256 is "
+                           f"{found}, expected {recorded}.")
+    return dict(entry)
 
 
 def check_logits_entry(manifest: Mapping[str, Any], study: Study, rung: Rung,
