@@ -105,4 +105,4 @@ def _name(nodeid: str) -> str:
 def _result(row: Row) -> str:
     if row["gap"] is None:
         return row["status"]
-    return f"{row['class']}; G = {gap_text(row)}; flags: {flags_text(row) or 'none'}"
+    return f"{row['class'] or row['status']}; G = {gap_text(row)}; flags: {flags_text(row) or 'none'}"

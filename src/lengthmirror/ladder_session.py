@@ -8,7 +8,7 @@ from typing import Any
 from .analysis import (GPT4, HUMANS, Inputs, Registration, Row, gpt4_row, humans_row,
                        load_inputs, rung_row)
 from .ladder_report import registration_section
-from .registration import Check, is_registered, overall, verify
+from .registration import UNREGISTERED, Check, is_registered, overall, verify
 from .study import Study, load_study
 
 
@@ -33,25 +33,22 @@ class LadderSession:
         return load_study(self.options.registration, self.options.config)
 
     @cached_property
+    def checks(self) -> dict[str, Check]:
+        """The tamper checks by name."""
+        options = self.options
+        found = verify(options.registration, options.config, options.artifacts)
+        return {check.name: check for check in found}
+
+    @property
+    def status(self) -> str:
+        """verified, unverifiable, broken or unregistered (see ``registration.overall``)."""
+        return overall(list(self.checks.values()), self.options.own)
+
+    @property
     def registered(self) -> bool:
         """Whether the receipt beside the registration records these very files."""
-        return is_registered(self.options.registration, self.study.digest)
-
-    @cached_property
-    def checks(self) -> list[Check]:
-        """The tamper checks, as far as there is a receipt to check."""
-        return verify(self.options.registration, self.options.config, self.options.artifacts)
-
-    @cached_property
-    def status(self) -> str:
-        """verified, unverifiable, broken or unregistered.
-
-        Another study without a receipt of its own is unregistered; in the project's own folders
-        a receipt that does not fit is broken.
-        """
-        if not (self.registered or self.options.own):
-            return "unregistered"
-        return overall(self.checks)
+        return (self.status != UNREGISTERED
+                and is_registered(self.options.registration, self.study.digest))
 
     @cached_property
     def inputs(self) -> Inputs:

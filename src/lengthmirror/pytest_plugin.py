@@ -14,7 +14,7 @@ from .ladder_controller import ROW_PROPERTY, LadderController
 from .ladder_report import row_json
 from .ladder_session import LadderOptions, LadderSession
 from .pairs import Units
-from .registration import NAMES
+from .registration import CHECKS
 from .study import Study
 
 FOLDERS = {"registration": "preregistration", "config": "config", "artifacts": "artifacts"}
@@ -70,7 +70,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "ladder_reference" in metafunc.fixturenames:
         metafunc.parametrize("ladder_reference", REFERENCES)
     if "registration_check" in metafunc.fixturenames:
-        metafunc.parametrize("registration_check", NAMES)
+        metafunc.parametrize("registration_check", CHECKS)
 
 
 @pytest.fixture(scope="session")
