@@ -1,7 +1,6 @@
 """What each command of ``cli`` does; heavy imports only inside the command that needs them."""
 
 import argparse
-from pathlib import Path
 
 from .errors import InvalidConfig, LengthMirrorError
 from .study import load_study
@@ -38,12 +37,35 @@ def score(options: argparse.Namespace) -> None:
 
 def freeze(options: argparse.Namespace) -> None:
     """``lengthmirror freeze``."""
-    raise NotImplementedError
+    from .freeze import write_receipt
+    study = _study(options)
+    receipt = write_receipt(options.registration, options.config, options.artifacts,
+                            options.amend, options.concerns)
+    print(f"{options.registration / 'RECEIPT.json'}: registration {study.digest}, frozen in "
+          f"{receipt.entries[-1].commit}")
 
 
 def verify(options: argparse.Namespace) -> int:
-    """``lengthmirror verify``."""
-    raise NotImplementedError
+    """``lengthmirror verify``: 1 when a check fails or re-scored verdicts differ."""
+    if (options.rescore is None) != (options.rung is None):
+        raise InvalidConfig("--rescore and --rung go together.")
+    if options.rescore:
+        return _rescore(options)
+    from .registration import overall
+    from .registration import verify as make_checks
+    checks = make_checks(options.registration, options.config, options.artifacts)
+    for check in checks:
+        print(f"{check.name:10} {check.status:13} {check.sentence}")
+    state = overall(checks)
+    print(f"registration: {state}")
+    return int(state == "broken" or options.require_verified and state != "verified")
+
+
+def _rescore(options: argparse.Namespace) -> int:
+    job = _scoring_job()
+    comparison = job.rescore(_study(options), options.rung, _places(job, options), options.rescore)
+    print(comparison.sentence)
+    return int(comparison.verdict_changes > 0)
 
 
 def _study(options: argparse.Namespace):
