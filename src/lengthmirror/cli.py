@@ -108,6 +108,8 @@ def _add_verify(commands) -> None:
     parser.add_argument("--rescore", type=_positive, metavar="K",
                         help="score K random units of --rung again and compare")
     parser.add_argument("--rung", metavar="RUNG", help="the rung to score again")
+    parser.add_argument("--sample-seed", type=int, metavar="N",
+                        help="choose the same units again (default: a new choice, printed)")
     _add_data(parser)
     _add_weights(parser)
 

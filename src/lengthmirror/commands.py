@@ -1,6 +1,7 @@
 """What each command of ``cli`` does; heavy imports only inside the command that needs them."""
 
 import argparse
+import secrets
 
 from .errors import InvalidConfig, LengthMirrorError
 from .study import load_study
@@ -63,7 +64,9 @@ def verify(options: argparse.Namespace) -> int:
 
 def _rescore(options: argparse.Namespace) -> int:
     job = _scoring_job()
-    comparison = job.rescore(_study(options), options.rung, _places(job, options), options.rescore)
+    seed = secrets.randbits(32) if options.sample_seed is None else options.sample_seed
+    comparison = job.rescore(_study(options), options.rung, _places(job, options), options.rescore,
+                             seed, options.artifacts / options.rung / "logits.parquet")
     print(comparison.sentence)
     return int(comparison.verdict_changes > 0)
 

@@ -39,11 +39,20 @@ def write_logits(path: Path, columns: Mapping[str, Any]) -> None:
     Raises:
         InvalidLogits: an ordering occurs twice, or a logit is not finite; nothing is written.
     """
+    write_table(path, logits_table(columns, Path(path).parent.name))
+
+
+def logits_table(columns: Mapping[str, Any], slug: str) -> pa.Table:
+    """The rows as a checked table, sorted by unit and ordering.
+
+    Raises:
+        InvalidLogits: an ordering occurs twice, or a logit is not finite.
+    """
     arrays = [pa.array(columns[field.name], type=field.type) for field in LOGITS_SCHEMA]
     table = pa.Table.from_arrays(arrays, schema=LOGITS_SCHEMA)
     table = table.sort_by([(name, "ascending") for name in KEY]).combine_chunks()
-    _check_rows(table, Path(path).parent.name)
-    write_table(path, table)
+    _check_rows(table, slug)
+    return table
 
 
 def read_logits(path: Path, slug: str) -> pa.Table:

@@ -1,5 +1,6 @@
 """A whole scoring job: study, data, weights and judge in; logits table and manifest entry out."""
 
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +10,14 @@ from tqdm import tqdm
 from .dataset import Judgments, load_judgments
 from .encoding import plain_ids
 from .environment import package_versions, processor
-from .errors import InvalidConfig
+from .errors import InvalidConfig, InvalidLogits
 from .frozen import sha256_file
 from .judge import Judge, load_tokenizer, tokenizer_digest
 from .ladder import find_rung
-from .logit_table import write_logits
+from .logit_table import logits_table, read_logits, write_logits
 from .manifest import NAME, REGISTERED, update_manifest
 from .pairs import read_pairs, write_pairs
+from .rescoring import Comparison, compare, sample_units
 from .scoring import ScoringRun, judge_key, score_groups
 from .scoring_plan import Group, make_groups, scoring_units
 from .study import Study
@@ -71,6 +73,27 @@ def score_rung(study: Study, slug: str, places: Places, output: Path, work: Path
         **_entry(study, judge, run, path, judgments), **environment,
         "wall_seconds": round(time.perf_counter() - started, 1), "workers": n_workers})
     return path
+
+
+def rescore(study: Study, slug: str, places: Places, n_units: int, seed: int,
+            logits_path: Path) -> Comparison:
+    """Scores ``n_units`` random units of a committed rung again and compares.
+
+    Raises:
+        InvalidLogits: the rung has no logits, or they are of other prompts.
+    """
+    rung = find_rung(study.rungs, slug)
+    if not logits_path.exists():
+        raise InvalidLogits(f"{slug}: {logits_path} does not exist, so there is nothing to compare.")
+    committed = read_logits(logits_path, slug)
+    pairs = read_pairs(places.artifacts / "pairs.parquet")
+    units = sample_units(scoring_units(pairs, study.rule.units), n_units, seed)
+    conversations = load_judgments(study.dataset, places.data).conversations()
+    groups = make_groups(units, conversations, study.templates, pairs)
+    judge = Judge(rung, locate_weights(rung, places.weights, fetch=True), study.templates)
+    with tempfile.TemporaryDirectory() as work, _Bar(slug, 2 * len(units)) as bar:
+        run = score_groups(judge, groups, "rescore", Path(work), 1, bar.update)
+    return compare(committed, logits_table(run.columns, slug), slug, seed)
 
 
 def plan(study: Study, places: Places,

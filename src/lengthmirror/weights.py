@@ -87,7 +87,8 @@ def _download(rung: Rung, action):
     try:
         import huggingface_hub
     except ImportError:
-        raise InvalidWeights(f"{rung.slug}: fetching from the hub needs the extra 'score'.") from None
+        raise InvalidWeights(f"{rung.slug}: fetching from the hub needs the extra 'score'."
+                             ) from None
     try:
         return action(huggingface_hub)
     except (OSError, ValueError, huggingface_hub.errors.HfHubHTTPError) as error:
