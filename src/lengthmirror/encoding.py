@@ -1,6 +1,7 @@
 """From a prompt text to the token ids a judge reads, and to its two option tokens."""
 
 import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,9 @@ from .errors import InvalidJudge
 from .ladder import Rung
 
 MARK = "\ue000prompt\ue001"
+DATE_CALL = re.compile(r"""strftime_now\(\s*(['"])(.*?)\1\s*\)""")
+DATE_MACRO = ("{% macro strftime_now(format) %}{{ frozen_dates[format] if format in frozen_dates "
+              "else raise_exception('its date format is computed') }}{% endmacro %}\n")
 
 
 @dataclass(frozen=True)
@@ -125,9 +129,7 @@ def _chat_frame(rung: Rung, tokenizer: Any, templates: Mapping) -> PromptFrame:
                            "template.")
     messages = [{**message, "content": message["content"].replace("{prompt}", MARK)}
                 for message in mode["messages"]]
-    rendered = tokenizer.apply_chat_template(
-        messages, tokenize=False, add_generation_prompt=mode["add_generation_prompt"],
-        enable_thinking=False, **_frozen_date(rung.template_date))
+    rendered = _rendered(rung, tokenizer, messages, mode["add_generation_prompt"])
     if rendered.count(MARK) != 1:
         raise InvalidJudge(f"{rung.slug}: its chat template shows the prompt "
                            f"{rendered.count(MARK)} times, expected once.")
@@ -143,12 +145,31 @@ def _chat_frame(rung: Rung, tokenizer: Any, templates: Mapping) -> PromptFrame:
                        tuple(mode["options"]))
 
 
+def _rendered(rung: Rung, tokenizer: Any, messages: list[dict], generation_prompt: bool) -> str:
+    try:
+        return tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=generation_prompt,
+            enable_thinking=False, **_frozen_date(tokenizer.chat_template, rung.template_date))
+    except Exception as error:  # a template is a program of its own and may raise anything
+        raise InvalidJudge(f"{rung.slug}: its chat template cannot be rendered for one user "
+                           f"message ({' '.join(str(error).split())}).") from error
+
+
 def _control_tokens(tokenizer: Any) -> set[str]:
     """Texts of the special tokens, also those without a named role."""
     added = tokenizer.added_tokens_decoder.values()
     return {*tokenizer.all_special_tokens, *(token.content for token in added if token.special)}
 
 
-def _frozen_date(date: datetime.date) -> dict[str, Any]:
-    """Template variables that would otherwise be today's date."""
-    return {"date_string": date.strftime("%d %b %Y"), "strftime_now": date.strftime}
+def _frozen_date(template: str, date: datetime.date) -> dict[str, Any]:
+    """Template variables, and where needed the template, that stand in for today's date.
+
+    transformers passes plain data on to a template and nothing callable, so ``strftime_now``
+    becomes a macro over the formats that the template asks for.
+    """
+    variables: dict[str, Any] = {"date_string": date.strftime("%d %b %Y")}
+    if "strftime_now" in template:
+        formats = {match[1] for match in DATE_CALL.findall(template)}
+        variables["frozen_dates"] = {text: date.strftime(text) for text in formats}
+        variables["chat_template"] = DATE_MACRO + template
+    return variables
