@@ -74,19 +74,19 @@ def scale_statistics(judges: Sequence[SizedJudge], rule: "Rule") -> ScaleStatist
         InvalidStatistic: sizes that do not increase, or judges of different units.
     """
     _check(judges)
-    family = _Family(judges, rule)
-    trend = family.trend(range(len(judges))) if len(judges) > 1 else None
-    step_p = _holm(family.contrast_p(family.gaps, [left], [left + 1])
+    joint = JointLadder(judges, rule)
+    trend = joint.trend(range(len(judges))) if len(judges) > 1 else None
+    step_p = _holm(joint.contrast_p(joint.gaps, [left], [left + 1])
                    for left in range(len(judges) - 1))
     return ScaleStatistics(
-        trend, _monotone(trend, np.diff(family.observed_gaps), step_p, rule.intervals.alpha),
-        step_p, _localised(judges, family, rule),
+        trend, _monotone(trend, np.diff(joint.observed_gaps), step_p, rule.intervals.alpha),
+        step_p, _localised(judges, joint, rule),
         *(_holm(getattr(judge, name) for judge in judges)
           for name in ("sign_flip_p", "equivalence_p_0", "equivalence_p_H")))
 
 
-class _Family:
-    """Joint replicates of all judges of a ladder: float64[judges, valid replicates]."""
+class JointLadder:
+    """Joint replicates of G and lean: ``gaps``, ``leans`` float64[judges, valid replicates]."""
 
     def __init__(self, judges: Sequence[SizedJudge], rule: "Rule"):
         self._judges, self._rule = judges, rule
@@ -144,14 +144,14 @@ def _monotone(trend: Trend | None, steps: np.ndarray, step_p: Sequence[float],
     return "violated" if (significant & against).any() else "no evidence"
 
 
-def _localised(judges: Sequence[SizedJudge], family: _Family, rule: "Rule") -> Localisation:
+def _localised(judges: Sequence[SizedJudge], joint: JointLadder, rule: "Rule") -> Localisation:
     runs = runs_of([judge.outcome for judge in judges])
     boundaries = []
     for left, right in zip(runs, runs[1:]):
         both_zero = {left.outcome, right.outcome} <= set(rule.scale.zero_gap)
-        replicates = family.leans if both_zero else family.gaps
-        boundaries.append(family.contrast_p(replicates, left.members, right.members))
-    slopes = [family.trend(run.members).p for run in runs if len(run.members) > 1]
+        replicates = joint.leans if both_zero else joint.gaps
+        boundaries.append(joint.contrast_p(replicates, left.members, right.members))
+    slopes = [joint.trend(run.members).p for run in runs if len(run.members) > 1]
     adjusted = [Boundary(run.members[0], p) for run, p in zip(runs[1:], _holm(boundaries))]
     return localisation(runs, adjusted, _holm(slopes), rule.scale, rule.intervals.alpha)
 
