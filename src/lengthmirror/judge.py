@@ -111,8 +111,11 @@ def _load_model(rung: Rung, weights: LocalWeights) -> torch.nn.Module:
     if rung.device == "cuda" and not torch.cuda.is_available():
         raise InvalidJudge(f"{rung.slug}: it is registered for the device 'cuda', and no CUDA "
                            "device is available.")
-    model = _loaded(rung, weights, AutoModelForCausalLM, dtype=getattr(torch, rung.dtype),
-                    attn_implementation=rung.attention)
+    model, report = _loaded(rung, weights, AutoModelForCausalLM, dtype=getattr(torch, rung.dtype),
+                            attn_implementation=rung.attention, output_loading_info=True)
+    if report["missing_keys"]:
+        raise InvalidJudge(f"{rung.slug}: its weights have no tensor {min(report['missing_keys'])}, "
+                           "which transformers fills with random numbers.")
     return model.to(rung.device).eval()
 
 
@@ -122,7 +125,7 @@ def _loaded(rung: Rung, weights: LocalWeights, factory: Any, **options: Any) -> 
         options["gguf_file"] = weights.gguf_file
     try:
         return factory.from_pretrained(weights.folder, local_files_only=True, **options)
-    except (OSError, ValueError, KeyError, NotImplementedError, RuntimeError) as error:
+    except Exception as error:  # each file format's parser raises errors of its own
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InvalidJudge(f"{rung.slug}: transformers cannot load {name} ({reason[:200]}).") \
             from error
