@@ -77,13 +77,11 @@ class History:
 
         Args:
             digests: sha256 by path relative to the root.
-            after: look only at commits that contain this one, itself left out.
+            after: leave out this commit and its ancestors.
         """
         paths = list(digests)
-        later = None if after is None else self.descendants(after)
         for commit in self.commits(map(literal, paths), after):
-            if (later is None or commit in later) and \
-                    self.digests(commit, paths) == list(digests.values()):
+            if self.digests(commit, paths) == list(digests.values()):
                 return commit
         return None
 

@@ -143,6 +143,5 @@ def locate_entries(history: History, receipt: Receipt, files: dict[str, str]) ->
     located: list[str | None] = []
     for entry in receipt.entries:
         wanted = {files[role]: digest for role, digest in entry.files.items()}
-        lost = bool(located) and located[-1] is None
-        located.append(None if lost else history.first_with(wanted, *located[-1:]))
+        located.append(history.first_with(wanted, *located[-1:]))
     return located
