@@ -239,6 +239,6 @@ def _rule(registration_dir: Path, artifacts_dir: Path) -> Check:
     same = [name for name, outcome in outcomes.items() if outcome == registered]
     if same:
         return Check("rule", FAILED, f"the class of GPT-4's published verdicts stays {registered} "
-                                     f"when {same[0]} altered, so the rule does not decide it.")
+                                     f"when {same[0]} is altered, so the rule does not decide it.")
     altered = ", ".join(f"{outcome} with {name} altered" for name, outcome in outcomes.items())
     return Check("rule", PASSED, f"GPT-4's published verdicts are {registered}, but {altered}.")
