@@ -2,7 +2,8 @@
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -10,18 +11,28 @@ from .errors import LengthMirrorError, ScoringFailed
 
 
 class _Worker:
-    """One child process, the pipe to it, and the task it holds."""
+    """One child process, the pipe to it, and the number of the task it holds."""
 
-    def __init__(self, context: Any, work: Callable[[Any], Any]):
+    def __init__(self, context: Any, work: Callable[[Any], Any], tasks: Sequence[Any],
+                 others: Sequence["_Worker"]):
         self.pipe, child_end = context.Pipe()
-        self.process = context.Process(target=_serve, args=(child_end, work), daemon=True)
-        self.process.start()
+        parent_ends = [self.pipe, *(worker.pipe for worker in others)]
+        self.process = context.Process(target=_serve, args=(child_end, parent_ends, tasks, work),
+                                       daemon=True)
+        with warnings.catch_warnings():
+            # Python 3.12 warns of any fork beside other threads. The child only runs ``work``,
+            # which takes no lock that a thread of the parent (a progress bar, say) may hold.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.process.start()
         child_end.close()
-        self.task: Any = None
+        self.number = -1
 
-    def give(self, task: Any) -> None:
-        self.task = task
-        self.pipe.send(task)
+    def give(self, number: int) -> None:
+        self.number = number
+        try:
+            self.pipe.send(number)
+        except OSError:
+            pass  # it is dead, which receiving its answer reports
 
     def stop(self) -> None:
         self.process.terminate()
@@ -32,6 +43,8 @@ class _Worker:
 def run_tasks(tasks: Iterable[Any], work: Callable[[Any], Any], n_workers: int,
               on_done: Callable[[Any, Any], None], name: Callable[[Any], str]) -> None:
     """Runs ``work(task)`` for every task, each in one of ``n_workers`` forked processes.
+
+    Tasks reach the children by the fork and are never copied or sent; only results are.
 
     Args:
         tasks: given out in this order.
@@ -44,16 +57,19 @@ def run_tasks(tasks: Iterable[Any], work: Callable[[Any], Any], n_workers: int,
         ScoringFailed: a worker died; the others are stopped first.
         LengthMirrorError: raised by ``work``, passed on.
     """
-    waiting = list(reversed(list(tasks)))
+    tasks = list(tasks)
+    waiting = list(reversed(range(len(tasks))))
     context = multiprocessing.get_context("fork")
-    workers = [_Worker(context, work) for _ in range(min(n_workers, len(waiting)))]
+    workers: list[_Worker] = []
     try:
+        for _ in range(min(n_workers, len(tasks))):
+            workers.append(_Worker(context, work, tasks, workers))
         busy = [worker for worker in workers if _give_next(worker, waiting)]
         while busy:
             ready = wait([worker.pipe for worker in busy])
             for worker in [worker for worker in busy if worker.pipe in ready]:
-                task, result = worker.task, _receive(worker, name)
-                on_done(task, result)
+                task = tasks[worker.number]
+                on_done(task, _receive(worker, name(task)))
                 if not _give_next(worker, waiting):
                     busy.remove(worker)
     finally:
@@ -61,20 +77,20 @@ def run_tasks(tasks: Iterable[Any], work: Callable[[Any], Any], n_workers: int,
             worker.stop()
 
 
-def _give_next(worker: _Worker, waiting: list) -> bool:
+def _give_next(worker: _Worker, waiting: list[int]) -> bool:
     if waiting:
         worker.give(waiting.pop())
         return True
     return False
 
 
-def _receive(worker: _Worker, name: Callable[[Any], str]) -> Any:
+def _receive(worker: _Worker, task_name: str) -> Any:
     try:
         failed, result = worker.pipe.recv()
-    except EOFError:
+    except (EOFError, OSError):
         worker.process.join()
         raise ScoringFailed(
-            f"the worker scoring {name(worker.task)} died ({_exit(worker.process.exitcode)}); "
+            f"the worker scoring {task_name} died ({_exit(worker.process.exitcode)}); "
             "finished groups are kept, run the same command again to go on.") from None
     if failed:
         raise result
@@ -87,14 +103,26 @@ def _exit(code: int | None) -> str:
     return f"exit status {code}"
 
 
-def _serve(pipe: Connection, work: Callable[[Any], Any]) -> None:
+def _serve(pipe: Connection, parent_ends: Sequence[Connection], tasks: Sequence[Any],
+           work: Callable[[Any], Any]) -> None:
+    """Works until the parent stops asking, or is gone.
+
+    The fork gave this child copies of the parent's ends of the pipes; with one of them open, the
+    end of the parent would never be seen.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for parent_end in parent_ends:
+        parent_end.close()
     while True:
         try:
-            task = pipe.recv()
-        except EOFError:
+            task = tasks[pipe.recv()]
+        except (EOFError, OSError):
             return
         try:
-            pipe.send((False, work(task)))
+            answer = (False, work(task))
         except LengthMirrorError as error:
-            pipe.send((True, error))
+            answer = (True, error)
+        try:
+            pipe.send(answer)
+        except OSError:
+            return
