@@ -121,9 +121,9 @@ def not_run_row(inputs: Inputs, slug: str) -> Row:
 
 def gpt4_row(inputs: Inputs) -> Row:
     """The reference row of GPT-4's published pair verdicts; a tie of either kind scores 0.5."""
-    return _row(inputs, GPT4, "reference",
-                **_fields(judge_statistics(inputs.units, published_score4(inputs.pairs, inputs.units),
-                                           None, inputs.study.rule)))
+    score4 = published_score4(inputs.pairs, inputs.units)
+    statistics = judge_statistics(inputs.units, score4, None, inputs.study.rule)
+    return _row(inputs, GPT4, "reference", **_fields(statistics))
 
 
 def humans_row(inputs: Inputs) -> Row:

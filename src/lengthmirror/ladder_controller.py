@@ -1,4 +1,4 @@
-"""The controller's part of the plugin: it gathers the rows, writes them out and owns the exit status.
+"""The controller's part of the plugin: it gathers the rows and owns the exit status.
 
 Under pytest-xdist only the controller sees every worker's reports, so this class is registered
 there alone. A collected rung whose row never arrives fails the run: a worker that dies or drops a
@@ -105,4 +105,5 @@ def _name(nodeid: str) -> str:
 def _result(row: Row) -> str:
     if row["gap"] is None:
         return row["status"]
-    return f"{row['class'] or row['status']}; G = {gap_text(row)}; flags: {flags_text(row) or 'none'}"
+    outcome, flags = row["class"] or row["status"], flags_text(row) or "none"
+    return f"{outcome}; G = {gap_text(row)}; flags: {flags}"

@@ -5,8 +5,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .analysis import (GPT4, HUMANS, Inputs, Registration, Row, gpt4_row, humans_row,
-                       load_inputs, rung_row)
+from .analysis import (
+    GPT4,
+    HUMANS,
+    Inputs,
+    Registration,
+    Row,
+    gpt4_row,
+    humans_row,
+    load_inputs,
+    rung_row,
+)
 from .ladder_report import registration_section
 from .registration import UNREGISTERED, Check, is_registered, overall, verify
 from .study import Study, load_study

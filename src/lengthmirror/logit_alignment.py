@@ -46,31 +46,34 @@ def align_logits(units: Units, pairs: PairTable, table: pa.Table, slug: str) -> 
 
 def _rows_by_ordering(pairs: PairTable, table: pa.Table, slug: str) -> np.ndarray:
     """int64 [len(pairs), 2]: the row of (model_a in slot A, model_b in slot A), -1 when absent."""
-    slots = [table[name].to_numpy().astype(object) for name in ("model_a", "model_b")]
-    names = np.unique(np.concatenate([pairs.model_a, pairs.model_b, *slots]).astype(str))
-    units = _codes(pairs.question_id, pairs.turn, pairs.model_a, pairs.model_b, names)
-    question_id, turn = table["question_id"].to_numpy(), table["turn"].to_numpy()
-    forward = _codes(question_id, turn, *slots, names)
-    backward = _codes(question_id, turn, *slots[::-1], names)
-    by_code = np.argsort(units)
+    slot_a, slot_b = (table[name].to_numpy() for name in ("model_a", "model_b"))
+    names = np.unique(np.concatenate([pairs.model_a, pairs.model_b, slot_a, slot_b]).astype(str))
+    codes = _codes(pairs.question_id, pairs.turn, pairs.model_a, pairs.model_b, names)
+    by_code = np.argsort(codes)
     row_of = np.full((len(pairs), 2), -1, dtype=np.int64)
     known = np.zeros(table.num_rows, dtype=bool)
-    shas = table["prompt_sha256"].to_numpy().astype(object)
-    for ordering, codes in enumerate((forward, backward)):
-        place = np.searchsorted(units, codes, sorter=by_code).clip(max=len(pairs) - 1)
+    for ordering, slots in enumerate(((slot_a, slot_b), (slot_b, slot_a))):
+        wanted = _codes(table["question_id"].to_numpy(), table["turn"].to_numpy(), *slots, names)
+        place = np.searchsorted(codes, wanted, sorter=by_code).clip(max=len(pairs) - 1)
         unit = by_code[place]
-        rows = np.flatnonzero(units[unit] == codes)
-        known[rows] = True
+        rows = np.flatnonzero(codes[unit] == wanted)
         row_of[unit[rows], ordering] = rows
-        registered = np.asarray((pairs.prompt_sha256_ab, pairs.prompt_sha256_ba)[ordering])
-        other = rows[shas[rows] != registered[unit[rows]]]
-        if len(other):
-            raise InvalidLogits(f"{slug}: the logits of {ordering_of(table, int(other[0]))} belong to "
-                                "another prompt template or other answers than the unit table.")
+        known[rows] = True
     if not known.all():
-        raise InvalidLogits(f"{slug}: the logits of {ordering_of(table, int(np.argmin(known)))} belong "
-                            "to no unit of the unit table.")
+        raise InvalidLogits(f"{slug}: the logits of {ordering_of(table, int(np.argmin(known)))} "
+                            "belong to no unit of the unit table.")
+    _check_prompts(pairs, table, row_of, slug)
     return row_of
+
+
+def _check_prompts(pairs: PairTable, table: pa.Table, row_of: np.ndarray, slug: str) -> None:
+    """Each row was scored on the very prompt that the unit table records for it."""
+    registered = np.column_stack([pairs.prompt_sha256_ab, pairs.prompt_sha256_ba])
+    found = table["prompt_sha256"].to_numpy()[row_of]
+    other = row_of[(row_of >= 0) & (found != registered)]
+    if len(other):
+        raise InvalidLogits(f"{slug}: the logits of {ordering_of(table, int(other.min()))} belong "
+                            "to another prompt template or other answers than the unit table.")
 
 
 def _codes(question_id: np.ndarray, turn: np.ndarray, first: np.ndarray, second: np.ndarray,

@@ -123,13 +123,14 @@ def planted_columns(pairs: PairTable, units: Units, margins: np.ndarray) -> dict
     slot_a, row = np.concatenate([a_first, b_first]), np.tile(units.row[judged], 2)
     n = len(a_first)
     forward, names = np.arange(2 * n) < n, (pairs.model_a[row], pairs.model_b[row])
+    prompts = pairs.prompt_sha256_ab[row], pairs.prompt_sha256_ba[row]
     return {
         "question_id": pairs.question_id[row], "turn": pairs.turn[row],
         "model_a": np.where(forward, *names), "model_b": np.where(forward, *names[::-1]),
         "n_tokens": np.ones(2 * n, dtype=np.int64), "logit_a": slot_a, "logit_b": np.zeros(2 * n),
         "logprob_a": -np.logaddexp(0, -slot_a), "logprob_b": -np.logaddexp(0, slot_a),
         "argmax_token": (slot_a < 0).astype(np.int64),
-        "prompt_sha256": np.where(forward, pairs.prompt_sha256_ab[row], pairs.prompt_sha256_ba[row]),
+        "prompt_sha256": np.where(forward, *prompts),
     }
 
 

@@ -129,8 +129,9 @@ def _json_path(config: pytest.Config) -> Path | None:
 
 
 def _check(session: LadderSession) -> None:
+    """Reads the whole study, so that a bad option stops the run before any test."""
     try:
-        session.inputs
+        _ = session.inputs
     except LengthMirrorError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -139,4 +140,5 @@ def _or_fail(read: Callable):
     try:
         return read()
     except LengthMirrorError as error:
-        pytest.fail(str(error), pytrace=False)
+        sentence = str(error)
+    pytest.fail(sentence, pytrace=False)  # outside the handler, so that no traceback is chained

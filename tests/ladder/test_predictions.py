@@ -2,8 +2,6 @@
 
 import pytest
 
-from lengthmirror.ladder_report import gap_text
-
 
 def test_prediction(ladder_rung, ladder_inputs, ladder_row):
     """The class of the rung is the one that was registered before any judge was run."""

@@ -7,8 +7,13 @@ import threading
 import pytest
 
 from lengthmirror.errors import InvalidLogits, InvalidUnits
-from lengthmirror.manifest import (NAME, check_logits_entry, check_unit_table_entry, read_manifest,
-                                   update_manifest)
+from lengthmirror.manifest import (
+    NAME,
+    check_logits_entry,
+    check_unit_table_entry,
+    read_manifest,
+    update_manifest,
+)
 from lengthmirror.pairs import read_pairs
 from lengthmirror.planted import always_longer, always_shorter, plant
 from lengthmirror.study import load_study
