@@ -91,7 +91,8 @@ def valid_replicates(replicates: np.ndarray, max_dropped_share: float) -> np.nda
     return valid
 
 
-def subset_proportions(sums: SubsetSums, points: int, rule: "IntervalRule") -> dict[str, Proportion]:
+def subset_proportions(sums: SubsetSums, points: int,
+                       rule: "IntervalRule") -> dict[str, Proportion]:
     """r_long in L and in S, keys longer and shorter; ``points`` are those of one whole unit."""
     return {name: cluster_proportion(numerators, denominators, points, rule.alpha, rule.deff_floor)
             for name, numerators, denominators in (

@@ -4,7 +4,7 @@ numpy guarantees Philox's raw integers across releases, unlike the streams of ``
 every draw is made from the raw integers (PREREGISTRATION.md section 4).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from hashlib import sha256
 
@@ -17,6 +17,8 @@ SIGN_FLIP = "signflip"
 
 _CHUNK_CELLS = 1 << 20    # cells of one block of rows, which bounds the memory of a product
 _CACHED_CELLS = 1 << 24   # a matrix of more cells than this is drawn again at each use
+
+Draw = Callable[[np.ndarray], np.ndarray]  # uint32[rows, Q] words to int32[rows, Q]
 
 
 def resample_counts(seed: int, label: str, n_resamples: int, n_clusters: int) -> np.ndarray:
@@ -97,11 +99,9 @@ def _signs(words: np.ndarray) -> np.ndarray:
     return 1 - 2 * (words & 1).astype(np.int32)
 
 
-def _blocks(seed: int, label: str, n_resamples: int, n_clusters: int, draw) -> Iterator[np.ndarray]:
+def _blocks(seed: int, label: str, n_resamples: int, n_clusters: int,
+            draw: Draw) -> Iterator[np.ndarray]:
     """Consecutive rows of the matrix, from the cache where the whole matrix is small."""
-    if n_resamples < 1 or n_clusters < 1:
-        raise InvalidStatistic("resampling needs at least one replicate and one question, got "
-                               f"{n_resamples} and {n_clusters}.")
     if n_resamples * n_clusters > _CACHED_CELLS:
         return _drawn(seed, label, n_resamples, n_clusters, draw)
     matrix = _whole(seed, label, n_resamples, n_clusters, draw)
@@ -110,16 +110,17 @@ def _blocks(seed: int, label: str, n_resamples: int, n_clusters: int, draw) -> I
 
 
 @lru_cache(maxsize=4)
-def _whole(seed: int, label: str, n_resamples: int, n_clusters: int, draw) -> np.ndarray:
-    if n_resamples < 1 or n_clusters < 1:
-        raise InvalidStatistic("resampling needs at least one replicate and one question, got "
-                               f"{n_resamples} and {n_clusters}.")
+def _whole(seed: int, label: str, n_resamples: int, n_clusters: int, draw: Draw) -> np.ndarray:
     matrix = np.concatenate(list(_drawn(seed, label, n_resamples, n_clusters, draw)))
     matrix.setflags(write=False)
     return matrix
 
 
-def _drawn(seed: int, label: str, n_resamples: int, n_clusters: int, draw) -> Iterator[np.ndarray]:
+def _drawn(seed: int, label: str, n_resamples: int, n_clusters: int,
+           draw: Draw) -> Iterator[np.ndarray]:
+    if n_resamples < 1 or n_clusters < 1:
+        raise InvalidStatistic("resampling needs at least one replicate and one question, got "
+                               f"{n_resamples} and {n_clusters}.")
     key = sha256(f"{seed}|{label}".encode()).digest()[:16]
     stream = np.random.Philox(key=int.from_bytes(key, "little"), counter=0)
     step = _rows_per_block(n_clusters)
