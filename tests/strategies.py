@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from lengthmirror.pairs import Units, labels
 
@@ -15,6 +16,14 @@ PROPERTIES = settings.get_profile("lengthmirror")
 
 VOTES = st.tuples(*[st.integers(0, 4)] * 3).filter(any)
 LENGTHS = st.tuples(st.integers(0, 400), st.integers(1, 400))
+
+
+def replicates_of(sizes):
+    """Bootstrap replicates in exact binary fractions, so that ties and zeros occur."""
+    return hnp.arrays(float, sizes, elements=st.integers(-20, 20).map(lambda value: value / 32))
+
+
+REPLICATES = replicates_of(st.integers(1, 120))
 
 
 def units_of(question_id, longer, tie, shorter, length_shorter, excess, label_rule="net_sign"):

@@ -6,8 +6,9 @@ from itertools import permutations
 
 def votes_of(units, at):
     """The votes of one unit toward the longer answer, one entry per annotator."""
-    return ([Fraction(1)] * int(units.votes_longer[at]) + [Fraction(1, 2)] * int(units.votes_tie[at])
-            + [Fraction(0)] * int(units.votes_shorter[at]))
+    counts = units.votes_longer[at], units.votes_tie[at], units.votes_shorter[at]
+    return [vote for vote, count in zip((Fraction(1), Fraction(1, 2), Fraction(0)), counts)
+            for _ in range(int(count))]
 
 
 def subset_scores(units, score4):

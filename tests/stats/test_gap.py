@@ -129,7 +129,7 @@ def test_sign_flip_holds_its_level_on_a_planted_null():
 
 
 def test_length_bins_against_definition():
-    """Edges interpolate linearly between ordered labelled distances; a value on an edge is below."""
+    """Edges interpolate between ordered labelled distances; a value on an edge is below it."""
     rng = np.random.default_rng(3)
     shorter, excess = rng.integers(0, 300, 41), rng.integers(1, 900, 41)
     longer_votes = rng.integers(0, 3, 41)

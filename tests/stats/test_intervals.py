@@ -89,7 +89,7 @@ def test_design_effect_against_statsmodels():
 
 
 def test_cluster_wilson_covers_where_wilson_does_not():
-    """With strongly clustered units the cluster interval covers the planted rate, plain does not."""
+    """With clustered units the cluster interval covers the planted rate and the plain one fails."""
     results = [cluster_proportion(*clustered(seed, 40, 1), 1, 0.05, 1.0) for seed in range(400)]
     plain, cluster = (np.mean([interval.low < 0.6 < interval.high for interval in intervals])
                       for intervals in ([each.wilson for each in results],

@@ -1,4 +1,4 @@
-"""Across scale: trend, monotone statement and localisation, on planted ladders and by definition."""
+"""Across scale: trend, monotone statement and localisation, planted and by definition."""
 
 from dataclasses import replace
 

@@ -19,8 +19,8 @@ def test_sums_against_definition(table):
     for place, question in enumerate(units.frame):
         for label, num, den in ((1, sums.num_longer, sums.den_longer),
                                 (-1, sums.num_shorter, sums.den_shorter)):
-            scores = [int(score) for score, of, side in
-                      zip(score4, units.question_id, units.label) if of == question and side == label]
+            own = (units.question_id == question) & (units.label == label)
+            scores = [int(score) for score, mine in zip(score4, own) if mine]
             assert (num[place], den[place]) == (sum(scores), 4 * len(scores))
 
 
