@@ -1,4 +1,4 @@
-"""Data and weights that a machine may hold; a test that needs them is skipped where they are not."""
+"""Data and weights that a machine may hold; where it does not, the test is skipped."""
 
 import os
 from functools import cache

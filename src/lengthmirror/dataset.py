@@ -114,7 +114,8 @@ def _from_folder(folder: Path, name: str) -> list[dict]:
         try:
             table = pq.read_table(path)
         except (OSError, ValueError) as error:
-            raise InvalidDataset(f"{path} cannot be read as parquet: {error}.") from None
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise InvalidDataset(f"{path} cannot be read as parquet: {reason}.") from None
         rows += _rows(table, path)
     return rows
 
@@ -128,7 +129,7 @@ def _from_hub(config: DatasetConfig, name: str) -> list[dict]:
             "'lengthmirror[score]'); a local folder of parquet files needs nothing.") from None
     try:
         split = datasets.load_dataset(config.repository, revision=config.revision, split=name)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
         raise InvalidDataset(
             f"{config.repository} at {config.revision} cannot be loaded from the hub "
             f"({type(error).__name__}); give a local folder with --data or "

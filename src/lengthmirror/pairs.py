@@ -55,7 +55,8 @@ def read_pairs(path: Path) -> PairTable:
     except FileNotFoundError:
         raise InvalidUnits(f"{path} does not exist; 'lengthmirror pairs' writes it.") from None
     except (OSError, ValueError) as error:
-        raise InvalidUnits(f"{path} cannot be read as parquet: {error}.") from None
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InvalidUnits(f"{path} cannot be read as parquet: {reason}.") from None
     if not table.schema.equals(SCHEMA):
         raise InvalidUnits(f"{path} has not the columns of a unit table.")
     keys = list(zip(*(table.column(name).to_pylist() for name in SCHEMA.names[:4])))

@@ -19,7 +19,7 @@ def unit_rows(judgments: Judgments, templates: Mapping,
         count_tokens: tokens of a text with the one registered tokenizer.
     """
     texts = judgments.conversations()
-    published = {_canonical(row)[0]: _canonical(row)[1] for row in judgments.gpt4_pair}
+    published = _published(judgments.gpt4_pair)
     rows = []
     for unit, votes in sorted(_votes(judgments.human).items()):
         question_id, turn, model_a, model_b = unit
@@ -44,6 +44,21 @@ def _canonical(row: Mapping) -> tuple[Unit, str]:
         winner = "model_b" if winner == "model_a" else "model_a"
     models = sorted((row["model_a"], row["model_b"]))
     return (row["question_id"], row["turn"], *models), winner
+
+
+def _published(gpt4_pair: list[dict]) -> dict[Unit, str]:
+    """GPT-4's verdict by unit.
+
+    Raises:
+        InvalidDataset: a unit has two different verdicts.
+    """
+    verdicts: dict[Unit, str] = {}
+    for row in gpt4_pair:
+        unit, winner = _canonical(row)
+        if verdicts.setdefault(unit, winner) != winner:
+            raise InvalidDataset(f"the gpt4_pair split has two different verdicts on question "
+                                 f"{unit[0]}, turn {unit[1]}, {unit[2]} against {unit[3]}.")
+    return verdicts
 
 
 def _votes(human: list[dict]) -> dict[Unit, dict[str, str]]:

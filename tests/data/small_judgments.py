@@ -88,7 +88,8 @@ def write_splits(folder: Path, human: list[dict], gpt4_pair: list[dict]) -> Path
     return folder
 
 
-def dataset_toml(human: list[dict], gpt4_pair: list[dict], repository: str = "invented/small") -> str:
+def dataset_toml(human: list[dict], gpt4_pair: list[dict],
+                 repository: str = "invented/small") -> str:
     """A config/dataset.toml whose row counts and digests are those of the rows."""
     lines = ["schema = 1", f'repository = "{repository}"', f'revision = "{"0" * 40}"',
              'licence = "CC0-1.0"', 'source = "invented for the tests"']

@@ -73,7 +73,8 @@ class StudyFolders:
         return self.root / "work"
 
     def study_options(self) -> list[str]:
-        return [f"--{name}={getattr(self, name)}" for name in ("registration", "config", "artifacts")]
+        names = ("registration", "config", "artifacts")
+        return [f"--{name}={getattr(self, name)}" for name in names]
 
     def job_options(self, weights: Path) -> list[str]:
         return [*self.study_options(), f"--data={self.data}", f"--weights={weights}"]

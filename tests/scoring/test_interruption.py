@@ -49,7 +49,8 @@ def state_and_parent(pid):
 
 def children(pid):
     """Process ids of a process's workers."""
-    everyone = {int(path.name): state_and_parent(path.name) for path in Path("/proc").glob("[0-9]*")}
+    everyone = {int(path.name): state_and_parent(path.name)
+                for path in Path("/proc").glob("[0-9]*")}
     return [child for child, found in everyone.items() if found and found[1] == pid]
 
 

@@ -37,7 +37,8 @@ def test_score_is_one_forward_pass_against_transformers(judge, tiny_model, text)
     """Logits and argmax are those of the model called directly on the same ids."""
     ids, options = judge.encoder.encode(text, "u"), judge.encoder.option_ids(text)
     score, expected = judge.score(ids, options, "u"), logits_of(tiny_model, ids)
-    assert (score.logit_a, score.logit_b) == pytest.approx(expected[list(options)].tolist(), abs=1e-5)
+    right = expected[list(options)].tolist()
+    assert (score.logit_a, score.logit_b) == pytest.approx(right, abs=1e-5)
     assert (score.n_tokens, score.argmax_token) == (len(ids), int(expected.argmax()))
 
 

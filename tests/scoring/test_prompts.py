@@ -41,7 +41,8 @@ def test_second_turn_never_reads_inserted_text_again(templates):
 @given(first=st.text(), second=st.text())
 def test_every_answer_stands_verbatim_between_its_marks(first, second):
     """Backslashes, braces, line breaks and lone marks of any answer survive substitution."""
-    prompt = fill("[A]\n{answer_a}\n[B]\n{answer_b}\n[end]", {"answer_a": first, "answer_b": second})
+    fields = {"answer_a": first, "answer_b": second}
+    prompt = fill("[A]\n{answer_a}\n[B]\n{answer_b}\n[end]", fields)
     assert prompt == "[A]\n" + first + "\n[B]\n" + second + "\n[end]"
 
 
@@ -55,7 +56,8 @@ def test_second_turn_shows_both_conversations_in_order(templates):
 
 def test_first_turn_shows_nothing_of_the_second(templates):
     """A judge of turn 1 sees neither the follow-up question nor its replies."""
-    prompt = prompt_text(templates, 1, ["Q1", "A1", "LATER", "LATER"], ["Q1", "B1", "LATER", "LATER"])
+    slots = [["Q1", answer, "LATER", "LATER"] for answer in ("A1", "B1")]
+    prompt = prompt_text(templates, 1, *slots)
     assert "LATER" not in prompt
 
 

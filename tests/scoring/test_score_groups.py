@@ -1,4 +1,4 @@
-"""A logits table has the same bytes for any number of workers and any history of finished groups."""
+"""A logits table has the same bytes for any number of workers and any interruption."""
 
 import json
 from dataclasses import replace
@@ -147,7 +147,7 @@ def test_changed_surroundings_are_another_key():
 
 
 def test_name_and_prose_of_a_rung_are_not_in_its_key():
-    """What logits do not depend on (model name, licence, parameter count) is no reason to rescore."""
+    """What logits do not depend on (model name, licence, size) is no reason to score anew."""
     changed = fake_rung(model="other", family="other", licence="other", parameters=7)
     assert key_of(FakeJudge(changed)) == key_of(FakeJudge(fake_rung()))
 

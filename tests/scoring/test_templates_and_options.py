@@ -77,7 +77,8 @@ def test_thinking_modes_are_off(templates, condition):
 
 def test_plain_text_of_the_template_is_kept_around_the_prompt(templates):
     """Text that a template writes beside the prompt, outside control tokens, is kept."""
-    template = CHAT.replace("{{ message['content'] }}", "Read this: {{ message['content'] }} Thanks.")
+    content = "{{ message['content'] }}"
+    template = CHAT.replace(content, f"Read this: {content} Thanks.")
     assert f"<|user|>\nRead this: {PROMPT} Thanks.<|end|>" in shown(templates, template)
 
 
@@ -85,7 +86,7 @@ def test_plain_text_of_the_template_is_kept_around_the_prompt(templates):
 def test_template_that_does_not_show_the_prompt_once_is_refused(templates, times, content):
     """A template that drops or repeats the prompt is refused with the number of times."""
     tokenizer = byte_tokenizer(CHAT.replace("{{ message['content'] }}", content))
-    with pytest.raises(InvalidJudge, match=f"tiny: its chat template shows the prompt {times} times"):
+    with pytest.raises(InvalidJudge, match=f"its chat template shows the prompt {times} times"):
         encoder(templates, tokenizer)
 
 
