@@ -81,6 +81,13 @@ def mixture(first: Margins, second: Margins, share: float, seed: int) -> Margins
     return margins
 
 
+def biased_to_slot_a(judge: Margins, bias: float) -> Margins:
+    """Adds a constant margin toward slot A, which hides the judge when it is above its margins."""
+    def margins(pairs: PairTable, units: Units) -> np.ndarray:
+        return judge(pairs, units) + bias * always_slot_a(pairs, units)
+    return margins
+
+
 def plant(artifacts: Path, study: Study, pairs: PairTable, slug: str, margins: Margins) -> Path:
     """Writes the logits and the manifest entry of a planted judge in the place of a rung.
 

@@ -22,6 +22,8 @@ JUDGES = {
     "half length, half GPT-4": (planted.mixture(planted.always_longer, planted.gpt4, 0.5, SEED),
                                 "PARTIAL_TRACKING"),
     "GPT-4": (planted.gpt4, "QUALITY_TRACKING"),
+    "length under a slot bias": (planted.biased_to_slot_a(planted.always_longer, 2),
+                                 "NO_PREFERENCE"),
 }
 
 
@@ -143,6 +145,22 @@ def test_a_judge_blind_to_position_is_the_same_debiased(rows):
     for name in ("length only", "anti-human", "GPT-4"):
         row = rows[name]
         assert row["order_debiased"] == {key: row[key] for key in row["order_debiased"]}
+
+
+def test_order_debiasing_finds_what_position_hides(rows):
+    """Slot A on every prompt is no preference; the averaged margin shows the length preference."""
+    row = rows["length under a slot bias"]
+    assert row["slot_a_share"] == 1 and row["flags"]["position_dominated"]
+    assert row["order_debiased"]["class"] == "LENGTH_PREFERENCE"
+    assert row["order_debiased"]["r_long"]["shorter"]["estimate"] == 1
+
+
+@pytest.mark.parametrize("name, share", [("independent coin", 0.5), ("noisy length", 0.8)])
+def test_random_judges_draw_each_ordering_alone(name, share, rows):
+    """The two orderings agree as often as two independent draws do, within 4 standard errors."""
+    expected, found = share ** 2 + (1 - share) ** 2, rows[name]["position_consistency"]
+    error = (expected * (1 - expected) / found["n"]) ** 0.5
+    assert abs(found["estimate"] - expected) < 4 * error
 
 
 def test_option_mass_of_a_planted_judge_is_one(rows):
