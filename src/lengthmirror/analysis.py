@@ -81,7 +81,7 @@ def load_inputs(study: Study, artifacts: Path, registration: Registration) -> In
     path = Path(artifacts) / "pairs.parquet"
     pairs = read_pairs(path)
     manifest = read_manifest(Path(artifacts) / NAME)
-    check_unit_table_entry(manifest, path)
+    check_unit_table_entry(manifest, path, study.rule.units.tokenizer)
     units = select_units(pairs, study.rule.units)
     return Inputs(study, registration, Path(artifacts), manifest, pairs, units)
 

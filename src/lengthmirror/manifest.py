@@ -63,17 +63,27 @@ def update_manifest(path: Path, section: str, key: str, entry: Any) -> None:
         write_bytes(path, json_bytes(manifest))
 
 
-def check_unit_table_entry(manifest: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def check_unit_table_entry(manifest: Mapping[str, Any], path: Path,
+                           tokenizer: str) -> dict[str, Any]:
     """The entry of pairs.parquet, empty when none was recorded.
 
+    Args:
+        manifest: from ``read_manifest``.
+        path: of pairs.parquet.
+        tokenizer: the rung whose tokenizer the study registers for lengths in tokens.
+
     Raises:
-        InvalidUnits: the file has other bytes than were recorded.
+        InvalidUnits: the file has other bytes than were recorded, or another tokenizer counted.
     """
     entry = manifest["pairs"].get("unit_table", {})
     found, recorded = sha256_file(path), entry.get("table_sha256")
     if entry and found != recorded:
         raise InvalidUnits(f"{path} is not the unit table recorded in {NAME}: its sha256 is "
                            f"{found}, expected {recorded}.")
+    counted = entry.get("tokenizer", {}).get("rung", tokenizer)
+    if counted != tokenizer:
+        raise InvalidUnits(f"{path} counts tokens with the tokenizer of {counted}, but the study "
+                           f"registers {tokenizer}.")
     return dict(entry)
 
 

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from lengthmirror.errors import InvalidLogits, InvalidUnits
+from lengthmirror.frozen import sha256_file
 from lengthmirror.manifest import (
     NAME,
     check_logits_entry,
@@ -187,4 +188,15 @@ def test_an_edited_unit_table_is_refused(tmp_path):
     path.write_bytes(b"edited")
     manifest = {"pairs": {"unit_table": {"table_sha256": "0" * 64}}, "rungs": {}}
     with pytest.raises(InvalidUnits, match="is not the unit table recorded in MANIFEST.json"):
-        check_unit_table_entry(manifest, path)
+        check_unit_table_entry(manifest, path, SLUG)
+
+
+def test_token_counts_of_another_tokenizer_are_refused(tmp_path):
+    """A study that registers another tokenizer needs a unit table of its own."""
+    path = tmp_path / "pairs.parquet"
+    path.write_bytes(b"table")
+    entry = {"table_sha256": sha256_file(path), "tokenizer": {"rung": "another-rung"}}
+    manifest = {"pairs": {"unit_table": entry}, "rungs": {}}
+    assert check_unit_table_entry(manifest, path, "another-rung") == entry
+    with pytest.raises(InvalidUnits, match=f"tokenizer of another-rung, but .* registers {SLUG}"):
+        check_unit_table_entry(manifest, path, SLUG)
