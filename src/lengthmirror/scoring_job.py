@@ -15,7 +15,7 @@ from .frozen import sha256_file
 from .judge import Judge, load_tokenizer, tokenizer_digest
 from .ladder import find_rung
 from .logit_table import logits_table, read_logits, write_logits
-from .manifest import NAME, REGISTERED, update_manifest
+from .manifest import NAME, REGISTERED, read_manifest, update_manifest
 from .pairs import read_pairs, write_pairs
 from .rescoring import Comparison, compare, sample_units
 from .scoring import ScoringRun, judge_key, score_groups
@@ -35,6 +35,7 @@ class Places:
 
 def build_pairs(study: Study, places: Places) -> int:
     """Writes artifacts/pairs.parquet and its manifest entry; returns the number of units."""
+    read_manifest(places.artifacts / NAME)
     judgments = load_judgments(study.dataset, places.data)
     rung = find_rung(study.rungs, study.rule.units.tokenizer)
     tokenizer = load_tokenizer(rung, locate_weights(rung, places.weights, fetch=True))
@@ -61,6 +62,7 @@ def score_rung(study: Study, slug: str, places: Places, output: Path, work: Path
     """
     started = time.perf_counter()
     rung = find_rung(study.rungs, slug)
+    read_manifest(output / NAME)  # a broken one is known before the work, not after it
     groups, judgments = plan(study, places, limit_units)
     judge = Judge(rung, locate_weights(rung, places.weights, fetch=True), study.templates)
     environment = {"versions": package_versions(), "cpu": processor()}

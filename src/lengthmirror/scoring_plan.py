@@ -57,14 +57,14 @@ def make_groups(units: Iterable[Unit], conversations: Mapping[tuple[int, str], l
         pairs: the unit table, whose prompt digests the texts must have.
 
     Raises:
-        InvalidUnits: a prompt's text is not the one the unit table was made from.
+        InvalidUnits: a prompt's text is not the one the unit table was made from, or is absent.
     """
     known = _digests(pairs)
     groups: dict[tuple[int, int], list[Prompt]] = {}
     for question_id, turn, *models in units:
         for slot_a, slot_b in (models, reversed(models)):
-            text = prompt_text(templates, turn, conversations[question_id, slot_a],
-                               conversations[question_id, slot_b])
+            texts = [conversations.get((question_id, slot)) for slot in (slot_a, slot_b)]
+            text = prompt_text(templates, turn, *texts) if all(texts) else ""
             prompt = Prompt(slot_a, slot_b, text, prompt_sha256(text))
             if prompt.sha256 != known[question_id, turn, slot_a, slot_b]:
                 raise InvalidUnits(f"question {question_id}, turn {turn}, {slot_a} in slot A and "
