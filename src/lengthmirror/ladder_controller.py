@@ -40,7 +40,7 @@ class LadderController:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         for name, value in report.user_properties:
-            if name == ROW_PROPERTY and report.when == "call":
+            if name == ROW_PROPERTY:
                 self._rows[report.nodeid] = json.loads(value)
 
     @pytest.hookimpl(tryfirst=True)

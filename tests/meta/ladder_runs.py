@@ -18,6 +18,7 @@ import pytest
 from filelock import FileLock
 
 from lengthmirror import planted
+from lengthmirror.manifest import read_manifest, update_manifest
 from lengthmirror.pairs import read_pairs
 from lengthmirror.study import load_study
 
@@ -112,6 +113,8 @@ def plant_all(root):
     """The unit table and the three planted judges."""
     (root / "artifacts").mkdir()
     shutil.copy(PROJECT / "artifacts/pairs.parquet", root / "artifacts")
+    unit_table = read_manifest(PROJECT / "artifacts/MANIFEST.json")["pairs"]["unit_table"]
+    update_manifest(root / "artifacts/MANIFEST.json", "pairs", "unit_table", unit_table)
     study = load_study(root / "preregistration", root / "config")
     pairs = read_pairs(root / "artifacts/pairs.parquet")
     length = planted.noisy_length(0.8, study.rule.bootstrap.seed)

@@ -149,6 +149,26 @@ def test_a_study_with_its_own_receipt_is_scored(committed, tmp_path):
     assert set(run.outcomes("test_registration").values()) == {"passed"}
 
 
+@pytest.mark.parametrize("option", [(), ("--require-verified",)], ids=["allowed", "required"])
+def test_a_shallow_clone_is_unverifiable(option, committed, tmp_path):
+    """Without history the header, the rows and JUnit say unverifiable; it fails when required."""
+    committed.freeze()
+    plant_all(committed.root)
+    committed.commit("score")
+    clone = committed.clone("--depth", "1")
+    run = run_ladder(tmp_path, *at(clone.root), *MODES["no xdist"], *option,
+                     "-k", "registration or humans")
+    assert "registration: unverifiable, digest " in run.output
+    assert run.rows["humans"]["registration_status"] == "unverifiable"
+    assert run.rows["humans"]["status"] == "reference"
+    assert run.suite["registration_status"] == "unverifiable"
+    expected = "failure" if option else "skipped"
+    assert run.outcomes("test_registration") == {
+        "bytes": "passed", "rule": "passed", "commit": expected, "untouched": expected,
+        "order": expected}
+    assert run.status == (1 if option else 0), run.output
+
+
 def test_tests_that_were_not_selected_are_not_missing(study, tmp_path):
     """With -k only the collected tests count, and the report has their rows alone."""
     run = run_ladder(tmp_path, *at(study), *MODES["n 2"], "-k", f"{LIKE_GPT4} or humans")

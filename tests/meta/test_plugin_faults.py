@@ -3,7 +3,10 @@
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+
+from lengthmirror.pairs import write_pairs
 
 from .ladder_runs import (
     CLASSES,
@@ -175,6 +178,12 @@ def unit_table_of_text(root):
     (root / "artifacts/pairs.parquet").write_bytes(b"question_id,turn\n")
 
 
+def edited_unit_table(root):
+    units = pq.read_table(root / "artifacts/pairs.parquet").to_pylist()
+    units[0]["votes_a_expert"] += 1
+    write_pairs(root / "artifacts/pairs.parquet", units)
+
+
 def broken_manifest(root):
     (root / "artifacts/MANIFEST.json").write_bytes(b"{")
 
@@ -197,6 +206,7 @@ DEFECTS = {
     broken_ladder: "ladder.toml is not valid TOML",
     no_unit_table: "pairs.parquet does not exist",
     unit_table_of_text: "pairs.parquet cannot be read as parquet",
+    edited_unit_table: "pairs.parquet is not the unit table recorded in MANIFEST.json",
     broken_manifest: "MANIFEST.json is not valid JSON",
     no_predictions: "predictions.toml does not exist",
     tau_that_empties_a_subset: "at tau 0.999 there are",
