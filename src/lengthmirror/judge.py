@@ -114,8 +114,8 @@ def _load_model(rung: Rung, weights: LocalWeights) -> torch.nn.Module:
     model, report = _loaded(rung, weights, AutoModelForCausalLM, dtype=getattr(torch, rung.dtype),
                             attn_implementation=rung.attention, output_loading_info=True)
     if report["missing_keys"]:
-        raise InvalidJudge(f"{rung.slug}: its weights have no tensor {min(report['missing_keys'])}, "
-                           "which transformers fills with random numbers.")
+        raise InvalidJudge(f"{rung.slug}: its weights have no {min(report['missing_keys'])}, a "
+                           "tensor that transformers fills with random numbers.")
     return model.to(rung.device).eval()
 
 

@@ -103,7 +103,7 @@ def changed(rows, defect):
 @pytest.mark.parametrize("defect, match", [
     ("unsorted", "pairs.parquet is not sorted .* or has a unit twice"),
     ("repeated", "pairs.parquet is not sorted .* or has a unit twice"),
-    ("models not in order", "pairs.parquet has a unit whose model_a does not sort before its model_b"),
+    ("models not in order", "has a unit whose model_a does not sort before its model_b"),
     ("other type", "pairs.parquet has not the columns of a unit table"),
     ("column missing", "pairs.parquet has not the columns of a unit table"),
     ("column too many", "pairs.parquet has not the columns of a unit table")])

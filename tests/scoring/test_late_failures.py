@@ -17,7 +17,8 @@ N_GROUPS = 14
 def fail(small, capsys):
     """Scores with other weights, which must fail; returns the last line of stderr."""
     def run(weights, *more):
-        assert main(["score", SLUG, *small.job_options(weights), f"--work={small.work}", *more]) == 1
+        job = [*small.job_options(weights), f"--work={small.work}"]
+        assert main(["score", SLUG, *job, *more]) == 1
         printed = capsys.readouterr()
         assert printed.out == "" and "Traceback" not in printed.err
         assert not (small.artifacts / SLUG).exists()

@@ -142,7 +142,7 @@ def test_rows_are_the_judges_own_scores(small, small_config, tiny_weights, rung)
 
 
 def test_manifest_says_what_the_table_is(small, small_config, tiny_weights):
-    """The entry holds the table's digest and all that its logits depend on, and passes its check."""
+    """The entry holds the table's digest and all its logits depend on, and passes its check."""
     assert main(options(small, tiny_weights)) == 0
     manifest = read_manifest(small.artifacts / "MANIFEST.json")
     entry = check_logits_entry(manifest, small_config, small_config.rungs[SLUG], table(small))

@@ -130,6 +130,21 @@ def test_option_that_merges_with_a_chat_template_is_refused(templates):
         encoder(templates, byte_tokenizer(CHAT, (("Ċ", "A"),))).option_ids(PROMPT)
 
 
+def test_option_that_changes_the_plain_prompts_own_tokens_is_refused(templates):
+    """One more token is not enough: the prompt's own tokens must stay what they were."""
+    tokenizer = byte_tokenizer(None, (("Ġ", "A"), ("Ġ", "B"), (":", "ĠA"), ("r", ":")))
+    with pytest.raises(InvalidJudge, match="tiny: the option ' A' is not exactly one new token"):
+        encoder(templates, tokenizer, prompt_mode="plain", bos="add").option_ids(PROMPT)
+
+
+def test_option_that_changes_the_chat_templates_own_tokens_is_refused(templates):
+    """The same in a chat: two line breaks that are one token without the letter, two with it."""
+    tokenizer = byte_tokenizer(CHAT.replace("<|judge|>\n", "<|judge|>\n\n"),
+                               (("Ċ", "A"), ("Ċ", "Ċ")))
+    with pytest.raises(InvalidJudge, match="tiny: the option 'A' is not exactly one new token"):
+        encoder(templates, tokenizer).option_ids(PROMPT)
+
+
 def test_options_unknown_to_the_tokenizer_are_refused(templates):
     """A tokenizer that knows neither letter gives one id for both, and the judge is refused."""
     words = Tokenizer(models.WordLevel({"[UNK]": 0, BOS: 1}, unk_token="[UNK]"))

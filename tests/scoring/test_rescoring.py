@@ -1,0 +1,95 @@
+"""Scoring some units of a committed rung again: differences, verdicts and bits are told apart."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lengthmirror.cli import main
+from lengthmirror.errors import InvalidLogits
+from lengthmirror.files import write_table
+from lengthmirror.rescoring import compare, sample_units
+
+from .tiny import SLUG
+
+UNITS = [(question_id, turn, "m", "n") for question_id in range(20) for turn in (1, 2)]
+SEED = 5
+
+
+@pytest.fixture
+def committed(small, tiny_weights, capsys):
+    """The small study with its committed logits; returns the path of the table."""
+    assert main(["score", SLUG, *small.job_options(tiny_weights), f"--work={small.work}"]) == 0
+    capsys.readouterr()
+    return small.artifacts / SLUG / "logits.parquet"
+
+
+@pytest.fixture
+def verify(small, tiny_weights, capsys):
+    """Runs the command and returns its exit status and what it printed."""
+    def run(*more):
+        status = main(["verify", *small.job_options(tiny_weights), *more])
+        return status, capsys.readouterr()
+    return run
+
+
+def with_column(table, name, values):
+    """The table with one column replaced."""
+    field = table.schema.field(name)
+    return table.set_column(table.schema.get_field_index(name), field, pa.array(values, field.type))
+
+
+@pytest.mark.parametrize("k", [1, 7, 40, 1000])
+def test_sample_is_of_different_units_in_table_order(k):
+    """K units, all of them when there are fewer, each once and in order; the seed decides."""
+    sample = sample_units(UNITS, k, SEED)
+    assert len(sample) == min(k, len(UNITS)) and sample == sorted(set(sample))
+    assert sample == sample_units(UNITS, k, SEED)
+    assert k >= len(UNITS) or any(sample_units(UNITS, k, seed) != sample for seed in range(20))
+
+
+def test_same_machine_agrees_to_the_bit(committed, verify):
+    """Units scored again where they were scored before have the same bits, and pass."""
+    status, printed = verify("--rescore=5", f"--rung={SLUG}")
+    assert status == 0 and "5 units scored again" in printed.out
+    assert "largest logit difference 0, verdict changes 0 of 10, bits agree." in printed.out
+
+
+def test_changed_verdict_fails_and_is_counted(committed, verify):
+    """A committed logit that turns a verdict is counted, and the command fails."""
+    table = pq.read_table(committed)
+    write_table(committed, with_column(table, "logit_a", table["logit_b"].to_numpy() + np.sign(
+        table["logit_b"].to_numpy() - table["logit_a"].to_numpy())))
+    status, printed = verify("--rescore=42", f"--rung={SLUG}")
+    assert status == 1 and "verdict changes 82 of 82, bits differ." in printed.out
+
+
+def test_small_difference_is_told_and_passes(committed, verify):
+    """Another processor's last bits are reported and are no failure."""
+    table = pq.read_table(committed)
+    values = table["logit_a"].to_numpy()
+    write_table(committed, with_column(table, "logit_a", np.nextafter(values, np.float32(9))))
+    status, printed = verify("--rescore=42", f"--rung={SLUG}")
+    assert status == 0 and "verdict changes 0 of 82, bits differ." in printed.out
+
+
+@pytest.mark.parametrize("arguments, expected", [
+    (["--rescore=3"], "--rescore and --rung go together"),
+    ([f"--rung={SLUG}"], "--rescore and --rung go together"),
+    (["--rescore=3", "--rung=gpt-9"], "there is no rung 'gpt-9'"),
+    (["--rescore=3", f"--rung={SLUG}"], "logits.parquet does not exist")])
+def test_impossible_rescoring_is_one_sentence(verify, arguments, expected):
+    """Half a request, an unknown rung or a rung without logits is one sentence and status 1."""
+    status, printed = verify(*arguments)
+    assert status == 1 and expected in printed.err and printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("change, match", [
+    (lambda table: table.slice(2), "has no row for"),
+    (lambda table: with_column(table, "prompt_sha256", ["0" * 64] * table.num_rows),
+     "made from other prompts")], ids=["row missing", "other prompts"])
+def test_rows_that_cannot_be_compared_are_refused(committed, change, match):
+    """A committed table without the ordering, or of other prompts, is refused by the slug."""
+    table = pq.read_table(committed)
+    with pytest.raises(InvalidLogits, match=f"^{SLUG}: .*{match}"):
+        compare(change(table), table, SLUG, SEED)
