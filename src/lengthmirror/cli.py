@@ -11,7 +11,7 @@ from .errors import LengthMirrorError
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; a LengthMirrorError is one sentence on stderr and exit status 1."""
-    options = _parser().parse_args(arguments)
+    options = parse(arguments)
     try:
         return options.command(options) or 0
     except LengthMirrorError as error:
@@ -21,6 +21,11 @@ def main(arguments: list[str] | None = None) -> int:
         print("lengthmirror: interrupted; finished groups are kept, run the same command again to "
               "go on.", file=sys.stderr)
         return 130
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """The parsed command line; ``command`` is the function to call with it."""
+    return _parser().parse_args(arguments)
 
 
 def _parser() -> argparse.ArgumentParser:

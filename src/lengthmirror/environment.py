@@ -1,4 +1,4 @@
-"""What the machine and the libraries were when logits were made; recorded, and part of their key."""
+"""What machine and libraries logits were made with; recorded, and part of their key."""
 
 import platform
 from importlib.metadata import version

@@ -9,8 +9,18 @@ from .files import write_bytes
 from .frozen import file_digests, sha256_file
 from .history import History, NoHistory, find_history, literal
 from .ladder import find_rung, load_ladder
-from .receipt import (AMENDMENTS, RECEIPT, Entry, Receipt, amendment_dates, locate_entries,
-                      logits_below, read_receipt, receipt_bytes, tracked_paths)
+from .receipt import (
+    AMENDMENTS,
+    RECEIPT,
+    Entry,
+    Receipt,
+    amendment_dates,
+    locate_entries,
+    logits_below,
+    read_receipt,
+    receipt_bytes,
+    tracked_paths,
+)
 
 
 @dataclass(frozen=True)

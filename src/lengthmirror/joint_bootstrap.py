@@ -12,8 +12,14 @@ import numpy as np
 from .errors import InvalidStatistic
 from .gap import gap, gap_adjusted, lean, length_bins
 from .human_gap import human_sums, leave_one_out, matched_sums
-from .intervals import (Estimate, Proportion, bootstrap_estimate, cluster_proportion,
-                        equivalence_p, two_sided_bootstrap_p)
+from .intervals import (
+    Estimate,
+    Proportion,
+    bootstrap_estimate,
+    cluster_proportion,
+    equivalence_p,
+    two_sided_bootstrap_p,
+)
 from .resampling import resampled_totals
 from .subset_sums import SubsetSums, binned_sums, subset_sums
 

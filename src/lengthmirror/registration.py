@@ -13,8 +13,18 @@ from .errors import InvalidRegistration, LengthMirrorError
 from .freeze import write_receipt
 from .frozen import frozen_files, registration_digest, sha256_file
 from .history import History, NoHistory, find_history, literal, name_in
-from .receipt import (AMENDMENTS, LOGITS, RECEIPT, Receipt, amendment_dates, locate_entries,
-                      logits_below, parse_receipt, read_receipt, tracked_paths)
+from .receipt import (
+    AMENDMENTS,
+    LOGITS,
+    RECEIPT,
+    Receipt,
+    amendment_dates,
+    locate_entries,
+    logits_below,
+    parse_receipt,
+    read_receipt,
+    tracked_paths,
+)
 from .rule_check import altered_rules_change_the_class
 
 __all__ = ["CHECKS", "Check", "is_registered", "overall", "verify", "write_receipt"]

@@ -129,7 +129,7 @@ def _parse(data: dict, where: str) -> Rule:
     if schema != SCHEMA:
         raise InvalidConfig(f"{where}: schema {schema} is not supported, expected {SCHEMA}.")
     units = _units(top.table("units"), top.table("length"), top.table("label"))
-    intervals, bootstrap, flips = (top.table(key) for key in ("intervals", "bootstrap", "sign_flip"))
+    intervals, bootstrap, flips = map(top.table, ("intervals", "bootstrap", "sign_flip"))
     bins, verdict = top.table("gap_adjusted"), top.table("verdict")
     rule = Rule(
         units=units,
@@ -170,7 +170,8 @@ def _units(units: Table, length: Table, label: Table) -> UnitRule:
         if tau < 0:
             raise InvalidConfig(f"{units.where}: '{name}' must not be negative, got {float(tau)}.")
     if not set(rule.turns) <= {1, 2} or len(set(rule.turns)) != len(rule.turns):
-        raise InvalidConfig(f"{units.where}: 'turns' must list 1, 2 or both once, got {rule.turns}.")
+        raise InvalidConfig(f"{units.where}: 'turns' must list 1, 2 or both once, "
+                            f"got {rule.turns}.")
     for table in (units, length, label):
         table.done()
     return rule

@@ -86,7 +86,7 @@ def rescore(study: Study, slug: str, places: Places, n_units: int, seed: int,
     """
     rung = find_rung(study.rungs, slug)
     if not logits_path.exists():
-        raise InvalidLogits(f"{slug}: {logits_path} does not exist, so there is nothing to compare.")
+        raise InvalidLogits(f"{slug}: {logits_path} does not exist; there is nothing to compare.")
     committed = read_logits(logits_path, slug)
     pairs = read_pairs(places.artifacts / "pairs.parquet")
     units = sample_units(scoring_units(pairs, study.rule.units), n_units, seed)

@@ -76,8 +76,10 @@ class Table:
 
     def tables(self, key: str) -> list["Table"]:
         entries = self.items_of(key, dict)
-        return [Table(entry, f"{self.where} [[{key}]] {entry.get('slug', entry.get('name', number))}")
-                for number, entry in enumerate(entries, start=1)]
+        names = [entry.get("slug", entry.get("name", number))
+                 for number, entry in enumerate(entries, start=1)]
+        return [Table(entry, f"{self.where} [[{key}]] {name}")
+                for name, entry in zip(names, entries)]
 
     def done(self) -> None:
         if self._data:

@@ -72,7 +72,8 @@ def _votes(human: list[dict]) -> dict[Unit, dict[str, str]]:
         unit, winner = _canonical(row)
         if votes.setdefault(unit, {}).setdefault(row["judge"], winner) != winner:
             raise InvalidDataset(f"the annotator {row['judge']} gave two different votes on "
-                                 f"question {unit[0]}, turn {unit[1]}, {unit[2]} against {unit[3]}.")
+                                 f"question {unit[0]}, turn {unit[1]}, {unit[2]} against "
+                                 f"{unit[3]}.")
     return votes
 
 

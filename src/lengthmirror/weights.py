@@ -1,4 +1,4 @@
-"""A rung's weights on this machine: found or fetched, and never read before their digest is right."""
+"""A rung's weights on this machine: found or fetched, never read before their digest is right."""
 
 import os
 import shutil
@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,8 @@ class LocalWeights:
     gguf_file: str | None
 
 
-def locate_weights(rung: Rung, folder: Path, fetch: bool, sources=("hub", "mirror")) -> LocalWeights:
+def locate_weights(rung: Rung, folder: Path, fetch: bool,
+                   sources: Sequence[str] = ("hub", "mirror")) -> LocalWeights:
     """The verified weights of a rung, below ``folder`` or fetched into it.
 
     Args:

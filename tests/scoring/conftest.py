@@ -7,7 +7,7 @@ import pytest
 from lengthmirror.study import load_study
 
 from .small_study import StudyFolders, write_small_study
-from .tiny import (SLUG, byte_tokenizer, parameter_count, save_hub_layout, tiny_llama, tiny_rung)
+from .tiny import SLUG, byte_tokenizer, parameter_count, save_hub_layout, tiny_llama, tiny_rung
 
 
 def pytest_configure(config):

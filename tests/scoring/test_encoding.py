@@ -6,7 +6,7 @@ from tokenizers import processors
 from lengthmirror.encoding import PromptEncoder, plain_ids
 from lengthmirror.errors import InvalidJudge
 
-from .tiny import (BOS, CHAT, CONTEXT_LIMIT, CONTROLS, END, NO_BOS, byte_tokenizer, tiny_rung)
+from .tiny import BOS, CHAT, CONTEXT_LIMIT, CONTROLS, END, NO_BOS, byte_tokenizer, tiny_rung
 
 PROMPT = "Which is better, A or B?"
 LETTERS = (("Ġ", "A"), ("Ġ", "B"))

@@ -9,8 +9,17 @@ from lengthmirror.errors import InvalidJudge, InvalidLogits, ScoringFailed
 from lengthmirror.logit_table import read_logits
 from lengthmirror.scoring import score_groups
 
-from .fake_judge import (GROUPS, FakeEncoder, FakeJudge, fake_groups, fake_rung, kill_at, key_of,
-                         no_progress, table_bytes)
+from .fake_judge import (
+    GROUPS,
+    FakeEncoder,
+    FakeJudge,
+    fake_groups,
+    fake_rung,
+    key_of,
+    kill_at,
+    no_progress,
+    table_bytes,
+)
 
 WORK, TABLE = "work", "fake/logits.parquet"
 

@@ -5,8 +5,15 @@ from itertools import product
 
 import pytest
 
-from lengthmirror.decision import (Facts, classify, facts_of, inside, is_borderline, sign,
-                                   smallest_margin)
+from lengthmirror.decision import (
+    Facts,
+    classify,
+    facts_of,
+    inside,
+    is_borderline,
+    sign,
+    smallest_margin,
+)
 from lengthmirror.errors import InvalidStatistic
 from lengthmirror.intervals import Estimate, Interval
 

@@ -9,11 +9,25 @@ from hypothesis import given
 from scipy import stats
 from statsmodels.stats.contingency_tables import StratifiedTable
 
-from lengthmirror.gap import (gap, gap_adjusted, lean, length_bins, mantel_haenszel, paired_test,
-                              r_long, sign_flip_p, signal_detection)
+from lengthmirror.gap import (
+    gap,
+    gap_adjusted,
+    lean,
+    length_bins,
+    mantel_haenszel,
+    paired_test,
+    r_long,
+    sign_flip_p,
+    signal_detection,
+)
 from lengthmirror.joint_bootstrap import joint_bootstrap, judge_columns
-from lengthmirror.resampling import (BOOTSTRAP, SIGN_FLIP, resample_counts, resampled_totals,
-                                     sign_matrix)
+from lengthmirror.resampling import (
+    BOOTSTRAP,
+    SIGN_FLIP,
+    resample_counts,
+    resampled_totals,
+    sign_matrix,
+)
 from lengthmirror.rule import SignFlipRule
 from lengthmirror.subset_sums import binned_sums, subset_sums
 

@@ -10,9 +10,16 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from lengthmirror.errors import InvalidStatistic
-from lengthmirror.intervals import (Interval, bootstrap_estimate, cluster_proportion,
-                                    equivalence_p, holm_adjusted, percentile_interval,
-                                    two_sided_bootstrap_p, wilson)
+from lengthmirror.intervals import (
+    Interval,
+    bootstrap_estimate,
+    cluster_proportion,
+    equivalence_p,
+    holm_adjusted,
+    percentile_interval,
+    two_sided_bootstrap_p,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(("k", "n"), [(1, 9), (3.5, 9), (40, 41), (775, 873), (98.5, 308)])
@@ -33,8 +40,12 @@ def test_wilson_against_scipy(k, n):
 def test_wilson_against_definition(k, n):
     """At each endpoint the score statistic equals the normal quantile."""
     z, p = stats.norm.isf(0.025), k / n
-    low, high = (optimize.brentq(lambda t: (p - t) / sqrt(t * (1 - t) / n) - side, *bracket)
-                 for side, bracket in ((z, (1e-9, p)), (-z, (p, 1 - 1e-9))))
+
+    def excess(t, quantile):
+        return (p - t) / sqrt(t * (1 - t) / n) - quantile
+
+    low, high = (optimize.brentq(excess, *bracket, args=(quantile,))
+                 for quantile, bracket in ((z, (1e-9, p)), (-z, (p, 1 - 1e-9))))
     assert wilson(k, n, 0.05) == pytest.approx((low, high), abs=1e-9)
 
 

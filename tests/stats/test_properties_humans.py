@@ -126,4 +126,5 @@ def test_vote_weights_are_sums_over_votes(table):
         scores = [Fraction(int(score), 4) for score, count in zip(score4, votes)
                   for _ in range(int(count))]
         rates.append(sum(scores) / len(scores))
-    assert r_long(subset_sums(voted, score4).columns().sum(axis=0)) == tuple(float(rate) for rate in rates)
+    observed = r_long(subset_sums(voted, score4).columns().sum(axis=0))
+    assert observed == tuple(float(rate) for rate in rates)

@@ -5,8 +5,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lengthmirror.decision import inside, smallest_margin
-from lengthmirror.intervals import (Interval, bootstrap_estimate, cluster_proportion,
-                                    percentile_interval, wilson)
+from lengthmirror.intervals import (
+    Interval,
+    bootstrap_estimate,
+    cluster_proportion,
+    percentile_interval,
+    wilson,
+)
 
 from ..strategies import PROPERTIES, REPLICATES
 

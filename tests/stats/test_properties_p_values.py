@@ -7,8 +7,12 @@ from hypothesis.extra import numpy as hnp
 
 from lengthmirror.decision import inside, sign
 from lengthmirror.gap import sign_flip_p
-from lengthmirror.intervals import (bootstrap_estimate, equivalence_p, holm_adjusted,
-                                    two_sided_bootstrap_p)
+from lengthmirror.intervals import (
+    bootstrap_estimate,
+    equivalence_p,
+    holm_adjusted,
+    two_sided_bootstrap_p,
+)
 from lengthmirror.resampling import BOOTSTRAP, resample_counts, sign_matrix
 from lengthmirror.rule import SignFlipRule
 

@@ -9,8 +9,14 @@ from scipy import stats
 
 from lengthmirror import resampling
 from lengthmirror.errors import InvalidStatistic
-from lengthmirror.resampling import (BOOTSTRAP, SIGN_FLIP, flipped_sums, resample_counts,
-                                     resampled_totals, sign_matrix)
+from lengthmirror.resampling import (
+    BOOTSTRAP,
+    SIGN_FLIP,
+    flipped_sums,
+    resample_counts,
+    resampled_totals,
+    sign_matrix,
+)
 
 from .registered import rule
 
