@@ -10,11 +10,6 @@ from .small_study import StudyFolders, write_small_study
 from .tiny import SLUG, byte_tokenizer, parameter_count, save_hub_layout, tiny_llama, tiny_rung
 
 
-def pytest_configure(config):
-    """Names the marker of tests that load a registered judge (leave out with -m "not slow")."""
-    config.addinivalue_line("markers", "slow: loads the weights of a registered judge")
-
-
 @pytest.fixture(scope="session")
 def templates(request):
     """The registered prompt templates."""
