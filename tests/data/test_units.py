@@ -14,7 +14,7 @@ ARRAYS = ("row", "question_id", "turn", "longer_is_a", "length_longer", "length_
           "votes_longer", "votes_tie", "votes_shorter", "label", "judged")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def rule(study):
     """The registered unit rule."""
     return study.rule.units
