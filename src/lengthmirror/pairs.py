@@ -154,7 +154,10 @@ def select_units(pairs: PairTable, rule: UnitRule) -> Units:
 
 def exceeds(pairs: PairTable, length_a: np.ndarray, length_b: np.ndarray,
             rule: UnitRule) -> np.ndarray:
-    """Relative length difference strictly above tau, in integers: bool per row of the table."""
+    """Relative length difference strictly above tau: bool per row of the table.
+
+    In integers of 64 bits, or of any size where a tau of many digits needs more.
+    """
     if rule.length_metric == "min" and (np.minimum(length_a, length_b) == 0).any():
         at = int(np.flatnonzero(np.minimum(length_a, length_b) == 0)[0])
         raise InvalidUnits(
@@ -167,7 +170,11 @@ def exceeds(pairs: PairTable, length_a: np.ndarray, length_b: np.ndarray,
         base = np.maximum(length_a, length_b)
     else:
         base = np.minimum(length_a, length_b)
-    return (difference * rule.tau.denominator > base * rule.tau.numerator) & (length_a != length_b)
+    numerator, denominator = rule.tau.numerator, rule.tau.denominator
+    longest = 2 * int(max(length_a.max(initial=0), length_b.max(initial=0)))
+    if longest * max(numerator, denominator) > np.iinfo(np.int64).max:
+        difference, base = difference.astype(object), base.astype(object)
+    return (difference * denominator > base * numerator) & (length_a != length_b)
 
 
 def _lengths(pairs: PairTable, rule: UnitRule) -> tuple[np.ndarray, np.ndarray]:

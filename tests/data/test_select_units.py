@@ -114,6 +114,15 @@ def test_difference_equal_to_tau_is_excluded(rule, tau, metric):
     assert exceeds(table, table.chars_a, table.chars_b, rule).tolist() == [False, True]
 
 
+def test_threshold_of_many_digits_is_exact_too(pairs, rule):
+    """A tau whose fraction leaves 64-bit integers selects what the exact fraction does."""
+    tau = Fraction("0.20000000000000000001")
+    above = exceeds(pairs, pairs.chars_a, pairs.chars_b, replace(rule, tau=tau))
+    expected = [high > 0 and Fraction(high - low, high) > tau for low, high in
+                map(sorted, zip(pairs.chars_a.tolist(), pairs.chars_b.tolist()))]
+    assert above.dtype == bool and above.tolist() == expected
+
+
 def test_equal_lengths_are_never_above_tau(rule):
     """Equal answers, two empty ones included, have no longer answer even at tau 0."""
     table = table_of((5, 5, 1, 0, 0), (0, 0, 0, 0, 1), *BOTH)
