@@ -1,0 +1,56 @@
+"""README.md says what the project does, and nothing that a command would not."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lengthmirror.analysis import REFERENCES, not_run_row
+from lengthmirror.cli import parse
+from lengthmirror.ladder_report import table_lines
+from lengthmirror.ladder_session import LadderOptions, LadderSession
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^(<!-- ci -->\n)?```(\w*)\n(.*?)^```$", README,
+                    flags=re.MULTILINE | re.DOTALL)
+SHELL = [line for _, language, text in BLOCKS if language == "sh" for line in text.splitlines()]
+SPANS = re.findall(r"`(lengthmirror [a-z][^`]*)`", README)
+
+
+def test_the_result_table_is_what_the_committed_artifacts_give():
+    """The table in README.md is the one that the ladder prints, to the character."""
+    session = LadderSession(LadderOptions(ROOT / "preregistration", ROOT / "config",
+                                          ROOT / "artifacts", own=True))
+    rows = [session.row(slug) if session.inputs.has_logits(slug)
+            else not_run_row(session.inputs, slug) for slug in session.study.rungs]
+    rows += [session.row(name) for name in REFERENCES]
+    assert "```text\n" + "\n".join(table_lines(rows)) + "\n```" in README
+
+
+def test_continuous_integration_runs_both_commands_as_written():
+    """The script of .ci/ takes its commands from README.md, the two main ones first."""
+    marked = [text.strip() for mark, language, text in BLOCKS if mark]
+    assert "pytest -n auto tests/ladder --junitxml=reports/ladder.xml" in marked[0]
+    assert marked[1].endswith("python -m pytest -n auto")
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    extract = re.search(r"commands=\$\((awk .*?)\)\n", script, flags=re.DOTALL)[1]
+    found = subprocess.run(["bash", "-c", extract], cwd=ROOT, capture_output=True, text=True,
+                           check=True).stdout
+    assert found.strip().splitlines() == [line for text in marked for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("command", [line for line in SHELL if line.startswith("lengthmirror ")]
+                         + [span for span in SPANS if "<" not in span])
+def test_every_command_in_the_readme_is_understood(command):
+    """A command shown in README.md is one that the command line accepts."""
+    words = shlex.split(command.replace("...", ""))[1:]
+    assert parse(words).command
+
+
+def test_every_command_of_the_command_line_is_in_the_readme():
+    """README.md shows each command at least once."""
+    shown = {words.split()[1] for words in SHELL + SPANS if words.startswith("lengthmirror ")}
+    assert shown >= {"pairs", "fetch", "score", "freeze", "verify"}
