@@ -98,6 +98,15 @@ def test_a_return_is_not_monotone_and_a_violation():
     assert (found.localisation.outcome, found.monotone) == ("NON_MONOTONE", "violated")
 
 
+@pytest.mark.parametrize("rates", [(QUALITY, PARTIAL, PARTIAL), (PARTIAL, PARTIAL, QUALITY)],
+                         ids=["falling", "rising"])
+def test_a_step_with_the_slope_is_no_violation(rates):
+    """A significant step in the direction of the slope, beside a flat one, violates nothing."""
+    found = scale_statistics(ladder(*rates), registered.rule())
+    assert sorted(p < 0.05 for p in found.step_p) == [False, True]
+    assert found.monotone == "no evidence"
+
+
 def test_a_slope_inside_a_run_is_graded():
     """Two classes, but the gap rises within a class: the change is gradual."""
     judges = ladder(INVERSE, (0.86, 0.60), (0.86, 0.52), (0.86, 0.46))
