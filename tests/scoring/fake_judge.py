@@ -1,7 +1,7 @@
 """A judge without a model: integer logits from a hash of the prompt's tokens.
 
-Run as a program it scores ``GROUPS`` groups slowly, to be killed:
-``fake_judge.py WORK_FOLDER TABLE WORKERS SECONDS_PER_PROMPT``.
+Run as a program, ``fake_judge.py WORK_FOLDER TABLE WORKERS``, it scores all but the groups of
+question 1, which come last and never end, so that it can be killed at any moment.
 """
 
 import hashlib
@@ -109,7 +109,12 @@ def kill_at(unit_start: str) -> Callable[[str], None]:
     return before
 
 
+def stall(unit: str) -> None:
+    """A ``before`` that takes a moment, and for ever at question 1."""
+    time.sleep(600 if unit.startswith("question 1,") else 0.02)
+
+
 if __name__ == "__main__":
-    work_dir, table_path, workers, pause = sys.argv[1:]
-    slow_judge = FakeJudge(fake_rung(), before=lambda unit: time.sleep(float(pause)))
-    table_bytes(slow_judge, fake_groups(), Path(work_dir), Path(table_path), int(workers))
+    work_dir, table_path, workers = sys.argv[1:]
+    table_bytes(FakeJudge(fake_rung(), before=stall), fake_groups(), Path(work_dir),
+                Path(table_path), int(workers))

@@ -12,14 +12,13 @@ import pytest
 from . import fake_judge
 from .fake_judge import GROUPS, FakeJudge, fake_groups, fake_rung, table_bytes
 
-PAUSE = 0.05  # seconds per prompt, four prompts per group
 PATIENCE = 60
 
 
 def started(tmp_path, n_workers):
-    """A slow scoring run in a process group of its own."""
+    """A scoring run that never ends by itself, in a process group of its own."""
     command = [sys.executable, fake_judge.__file__, tmp_path / "work",
-               tmp_path / "fake/killed.parquet", str(n_workers), str(PAUSE)]
+               tmp_path / "fake/killed.parquet", str(n_workers)]
     return subprocess.Popen([str(word) for word in command], start_new_session=True,
                             env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
                             stderr=subprocess.PIPE)

@@ -24,12 +24,15 @@ from .tiny import HUB, REVISION, SLUG
 N_ROWS, N_GROUPS = 82, 14  # 41 judged units in both orders; 7 questions of 2 turns
 LIMIT = 40  # units of a trial run
 PATIENCE = 120
-# The command itself, with a pause before each prompt so that it can be stopped half-way.
-SLOW = ("import sys, time\n"
-        "from lengthmirror import cli, judge\n"
-        "score = judge.Judge.score\n"
-        "judge.Judge.score = lambda *a: (time.sleep(0.05), score(*a))[1]\n"
-        "sys.exit(cli.main(sys.argv[1:]))\n")
+# The command itself, with a group that never ends, so that it can be stopped half-way.
+ENDLESS = ("import sys, time\n"
+           "from lengthmirror import cli, judge\n"
+           "score = judge.Judge.score\n"
+           "def endless(self, ids, options, unit):\n"
+           "    time.sleep(600 if unit.startswith('question 3, turn 1,') else 0)\n"
+           "    return score(self, ids, options, unit)\n"
+           "judge.Judge.score = endless\n"
+           "sys.exit(cli.main(sys.argv[1:]))\n")
 
 
 def options(folders, weights, *more):
@@ -57,10 +60,10 @@ def trial(folders, weights, *more):
     return (output / SLUG / "logits.parquet").read_bytes()
 
 
-def slow_run(folders, weights):
-    """The command in a process of its own, slowly, with two workers, until some groups are done."""
+def endless_run(folders, weights):
+    """The command in a process of its own, with two workers, when some groups are done."""
     output = folders.root / "trial"
-    command = [sys.executable, "-c", SLOW, *options(
+    command = [sys.executable, "-c", ENDLESS, *options(
         folders, weights, f"--limit-units={LIMIT}", f"--output={output}", "--workers=2")]
     run = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True,
                            env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
@@ -84,7 +87,7 @@ def test_same_bytes_for_any_number_of_workers(small, tiny_weights, whole, n_work
 
 def test_same_bytes_after_a_kill(small, tiny_weights, whole):
     """SIGKILL of the run and its workers half-way; the same command ends with the same bytes."""
-    run = slow_run(small, tiny_weights)
+    run = endless_run(small, tiny_weights)
     os.killpg(run.pid, signal.SIGKILL)
     run.communicate(timeout=PATIENCE)
     assert 3 <= len(finished(small)) < N_GROUPS and not (small.root / "trial").exists()
@@ -93,11 +96,11 @@ def test_same_bytes_after_a_kill(small, tiny_weights, whole):
 
 def test_interrupt_keeps_finished_groups_and_exits_with_130(small, tiny_weights, whole):
     """Ctrl-C ends the run within seconds with exit status 130; finished groups are kept."""
-    run = slow_run(small, tiny_weights)
+    run = endless_run(small, tiny_weights)
     started = time.monotonic()
     os.killpg(run.pid, signal.SIGINT)
     _, complaints = run.communicate(timeout=PATIENCE)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60  # the group in progress would take 600
     assert run.returncode == 130 and "Traceback" not in complaints
     assert complaints.splitlines()[-1].startswith("lengthmirror: interrupted; finished groups are")
     assert len(finished(small)) >= 3 and not (small.root / "trial").exists()
