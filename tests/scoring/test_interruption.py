@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,22 @@ from .fake_judge import GROUPS, FakeJudge, fake_groups, fake_rung, table_bytes
 PATIENCE = 60
 
 
-def started(tmp_path, n_workers):
-    """A scoring run that never ends by itself, in a process group of its own."""
-    command = [sys.executable, fake_judge.__file__, tmp_path / "work",
-               tmp_path / "fake/killed.parquet", str(n_workers)]
-    return subprocess.Popen([str(word) for word in command], start_new_session=True,
-                            env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
-                            stderr=subprocess.PIPE)
+@pytest.fixture
+def start(tmp_path):
+    """Starts a scoring run that never ends by itself; whatever is left of it ends with the test."""
+    runs = []
+
+    def started(n_workers):
+        command = [sys.executable, fake_judge.__file__, tmp_path / "work",
+                   tmp_path / "fake/killed.parquet", n_workers]
+        runs.append(subprocess.Popen(list(map(str, command)), start_new_session=True,
+                                     env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
+                                     stderr=subprocess.PIPE))
+        return runs[-1]
+    yield started
+    for run in runs:
+        with suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
 
 
 def wait_for(condition, what):
@@ -72,9 +82,9 @@ def resumed(tmp_path, n_workers):
 
 
 @pytest.mark.parametrize("n_finished, n_workers", [(0, 2), (1, 1), (3, 2), (5, 4)])
-def test_killed_run_resumes_to_the_same_bytes(tmp_path, n_finished, n_workers):
+def test_killed_run_resumes_to_the_same_bytes(tmp_path, start, n_finished, n_workers):
     """SIGKILL of everything after some groups; the resumed table equals an uninterrupted one."""
-    run = started(tmp_path, n_workers)
+    run = start(n_workers)
     wait_for(lambda: len(parts(tmp_path)) >= n_finished, f"{n_finished} groups")
     os.killpg(run.pid, signal.SIGKILL)
     run.communicate(timeout=PATIENCE)
@@ -84,9 +94,9 @@ def test_killed_run_resumes_to_the_same_bytes(tmp_path, n_finished, n_workers):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find the workers")
-def test_workers_end_when_the_run_is_killed(tmp_path):
+def test_workers_end_when_the_run_is_killed(tmp_path, start):
     """SIGKILL of the waiting process alone leaves no worker behind, and no half written group."""
-    run = started(tmp_path, 2)
+    run = start(2)
     wait_for(lambda: parts(tmp_path), "a group")
     workers = children(run.pid)
     assert len(workers) == 2
@@ -99,9 +109,9 @@ def test_workers_end_when_the_run_is_killed(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find the workers")
-def test_run_reports_a_worker_killed_from_outside(tmp_path):
+def test_run_reports_a_worker_killed_from_outside(tmp_path, start):
     """A worker killed by the system (out of memory, say) ends the run with its group's name."""
-    run = started(tmp_path, 2)
+    run = start(2)
     wait_for(lambda: parts(tmp_path), "a group")
     os.kill(children(run.pid)[0], signal.SIGKILL)
     _, complaints = run.communicate(timeout=PATIENCE)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict
 
 import pyarrow.parquet as pq
@@ -60,18 +61,20 @@ def trial(folders, weights, *more):
     return (output / SLUG / "logits.parquet").read_bytes()
 
 
-def endless_run(folders, weights):
+@pytest.fixture
+def endless_run(small, tiny_weights):
     """The command in a process of its own, with two workers, when some groups are done."""
-    output = folders.root / "trial"
     command = [sys.executable, "-c", ENDLESS, *options(
-        folders, weights, f"--limit-units={LIMIT}", f"--output={output}", "--workers=2")]
+        small, tiny_weights, f"--limit-units={LIMIT}", f"--output={small.root / 'trial'}",
+        "--workers=2")]
     run = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True,
                            env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
     deadline = time.monotonic() + PATIENCE
-    while len(finished(folders)) < 3:
-        assert run.poll() is None and time.monotonic() < deadline
+    while len(finished(small)) < 3 and run.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
-    return run
+    yield run
+    with suppress(ProcessLookupError):
+        os.killpg(run.pid, signal.SIGKILL)
 
 
 def finished(folders):
@@ -85,23 +88,22 @@ def test_same_bytes_for_any_number_of_workers(small, tiny_weights, whole, n_work
     assert trial(small, tiny_weights, f"--workers={n_workers}") == whole
 
 
-def test_same_bytes_after_a_kill(small, tiny_weights, whole):
+def test_same_bytes_after_a_kill(small, tiny_weights, whole, endless_run):
     """SIGKILL of the run and its workers half-way; the same command ends with the same bytes."""
-    run = endless_run(small, tiny_weights)
-    os.killpg(run.pid, signal.SIGKILL)
-    run.communicate(timeout=PATIENCE)
+    os.killpg(endless_run.pid, signal.SIGKILL)
+    endless_run.communicate(timeout=PATIENCE)
     assert 3 <= len(finished(small)) < N_GROUPS and not (small.root / "trial").exists()
     assert trial(small, tiny_weights, "--workers=2") == whole
 
 
-def test_interrupt_keeps_finished_groups_and_exits_with_130(small, tiny_weights, whole):
+def test_interrupt_keeps_finished_groups_and_exits_with_130(small, tiny_weights, whole,
+                                                            endless_run):
     """Ctrl-C ends the run within seconds with exit status 130; finished groups are kept."""
-    run = endless_run(small, tiny_weights)
     started = time.monotonic()
-    os.killpg(run.pid, signal.SIGINT)
-    _, complaints = run.communicate(timeout=PATIENCE)
+    os.killpg(endless_run.pid, signal.SIGINT)
+    _, complaints = endless_run.communicate(timeout=PATIENCE)
     assert time.monotonic() - started < 60  # the group in progress would take 600
-    assert run.returncode == 130 and "Traceback" not in complaints
+    assert endless_run.returncode == 130 and "Traceback" not in complaints
     assert complaints.splitlines()[-1].startswith("lengthmirror: interrupted; finished groups are")
     assert len(finished(small)) >= 3 and not (small.root / "trial").exists()
     assert trial(small, tiny_weights) == whole
