@@ -7,6 +7,7 @@ from pathlib import Path
 
 from . import __version__
 from .errors import LengthMirrorError
+from .ladder import PATHS
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -91,6 +92,9 @@ def _add_score(commands) -> None:
                         help="only the first N units, for a trial; needs --output")
     parser.add_argument("--output", type=Path, metavar="DIR",
                         help="write the table and its manifest here instead of the artifacts")
+    parser.add_argument("--path", choices=PATHS,
+                        help="another way of computing the logits than the registered one, for "
+                             "comparison; needs --output")
     parser.add_argument("--work", type=Path, default=Path(".lengthmirror/scoring"), metavar="DIR",
                         help="where finished groups are kept (default: .lengthmirror/scoring)")
     _add_data(parser)

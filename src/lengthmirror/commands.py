@@ -2,6 +2,7 @@
 
 import argparse
 import secrets
+from dataclasses import replace
 
 from .errors import InvalidConfig, LengthMirrorError
 from .study import load_study
@@ -28,10 +29,12 @@ def score(options: argparse.Namespace) -> None:
     """``lengthmirror score``."""
     from .ladder import find_rung
     study = _study(options)
-    find_rung(study.rungs, options.rung)
+    registered = find_rung(study.rungs, options.rung)
+    rung = replace(registered, path=options.path or registered.path)
     job = _scoring_job()
-    output = job.check_output(options.output, options.artifacts, options.limit_units)
-    path = job.score_rung(study, options.rung, _places(job, options), output, options.work,
+    output = job.check_output(options.output, options.artifacts, options.limit_units,
+                              rung != registered)
+    path = job.score_rung(study, rung, _places(job, options), output, options.work,
                           options.workers, options.limit_units)
     print(f"{path}: written")
 

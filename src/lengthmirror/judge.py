@@ -13,6 +13,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from .encoding import PromptEncoder
 from .errors import InvalidJudge, ScoringFailed
 from .ladder import Rung
+from .shared_prefix import check_layers, last_logits
 from .weights import LocalWeights
 
 
@@ -67,6 +68,27 @@ class Judge:
             batch = torch.tensor([ids], device=self.model.device)
             logits = self.model(batch, use_cache=False, logits_to_keep=1).logits[0, -1].float()
         return prompt_score(logits, len(ids), option_ids, f"{self.rung.slug}: {unit}")
+
+    def score_shared(self, prompts: list[list[int]], option_ids: tuple[int, int],
+                     units: list[str]) -> tuple[list[PromptScore], int]:
+        """All prompts of a group, each distinct prefix computed once.
+
+        Args:
+            prompts: token ids of each prompt.
+            option_ids: the tokens of options A and B.
+            units: how an error names each prompt.
+
+        Returns:
+            One score per prompt, and the number of tokens computed.
+
+        Raises:
+            InvalidJudge: an attention kind for which reuse has not been checked.
+            ScoringFailed: a logit is not finite.
+        """
+        check_layers(self.model, self.rung.slug)
+        logits, computed = last_logits(self.model, prompts)
+        return [prompt_score(row, len(ids), option_ids, f"{self.rung.slug}: {unit}")
+                for row, ids, unit in zip(logits, prompts, units)], computed
 
     def _check_parameters(self) -> None:
         loaded = sum(parameter.numel() for parameter in self.model.parameters())

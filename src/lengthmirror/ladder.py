@@ -10,6 +10,7 @@ from .toml_reader import Table, read_toml
 
 SCHEMA = 1
 DTYPES = ("float32", "bfloat16", "float16", "float64")
+FROM_SCRATCH, SHARED_PREFIX = PATHS = ("from_scratch", "shared_prefix")
 SLUG = re.compile(r"[a-z0-9][a-z0-9.\-]*")
 
 
@@ -135,7 +136,7 @@ def _rung(entry: Table, date: datetime.date) -> Rung:
         dtype=entry.choice("dtype", DTYPES),
         attention=entry.choice("attention", ("sdpa", "eager")),
         device=entry.choice("device", ("cpu", "cuda")), threads=entry.take("threads", int),
-        path=entry.choice("path", ("from_scratch",)), licence=entry.take("licence", str),
+        path=entry.choice("path", PATHS), licence=entry.take("licence", str),
         unscored_reason=_optional(entry, "unscored_reason", str),
         weights=_weights(entry.table("weights")), template_date=date)
     entry.done()

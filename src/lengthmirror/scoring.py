@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from .errors import InvalidJudge
 from .files import json_bytes, write_bytes
-from .ladder import Rung
+from .ladder import SHARED_PREFIX, Rung
 from .logit_table import LOGITS_SCHEMA
-from .scoring_plan import Group
+from .scoring_plan import Group, Prompt
 from .workers import run_tasks
 
 
@@ -27,6 +27,9 @@ class Scorer(Protocol):
     tokenizer_sha256: str
 
     def score(self, ids: list[int], option_ids: tuple[int, int], unit: str) -> Any: ...
+
+    def score_shared(self, prompts: list[list[int]], option_ids: tuple[int, int],
+                     units: list[str]) -> tuple[list[Any], int]: ...
 
 
 class Progress(Protocol):
@@ -121,22 +124,31 @@ class _Part:
     def score(self) -> None:
         """Scores the group in this process and writes its file."""
         started = time.perf_counter()
-        rows = [self._row(prompt) for prompt in self.group.prompts]
+        scores, computed = self._scores()
+        rows = [{"question_id": self.group.question_id, "turn": self.group.turn,
+                 "model_a": prompt.slot_a, "model_b": prompt.slot_b,
+                 "prompt_sha256": prompt.sha256, **asdict(score)}
+                for prompt, score in zip(self.group.prompts, scores)]
         write_bytes(self._path, json_bytes({
-            "key": self._key, "rows": rows, "tokens_computed": self.n_tokens,
+            "key": self._key, "rows": rows, "tokens_computed": computed,
             "seconds": time.perf_counter() - started}))
 
-    def _row(self, prompt) -> dict[str, Any]:
-        name = self.group.prompt_name(prompt)
-        ids = self._judge.encoder.encode(prompt.text, name)
+    def _scores(self) -> tuple[list[Any], int]:
+        """One score per prompt by the rung's path, and the tokens computed for them."""
+        judge, names = self._judge, [self.group.prompt_name(p) for p in self.group.prompts]
+        ids = [self._encoded(prompt, name) for prompt, name in zip(self.group.prompts, names)]
+        if judge.rung.path == SHARED_PREFIX:
+            return judge.score_shared(ids, self.option_ids, names)
+        return [judge.score(one, self.option_ids, name)
+                for one, name in zip(ids, names)], self.n_tokens
+
+    def _encoded(self, prompt: Prompt, name: str) -> list[int]:
+        """Token ids of a prompt whose option tokens are those of the whole group."""
         option_ids = self._judge.encoder.option_ids(prompt.text)
         if option_ids != self.option_ids:
             raise InvalidJudge(f"{self._judge.rung.slug}: the option tokens after {name} are "
                                f"{option_ids}, elsewhere {self.option_ids}.")
-        return {"question_id": self.group.question_id, "turn": self.group.turn,
-                "model_a": prompt.slot_a, "model_b": prompt.slot_b,
-                "prompt_sha256": prompt.sha256,
-                **asdict(self._judge.score(ids, option_ids, name))}
+        return self._judge.encoder.encode(prompt.text, name)
 
 
 def _collect(parts: list[_Part], resumed: int) -> ScoringRun:

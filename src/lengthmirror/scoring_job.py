@@ -13,13 +13,13 @@ from .environment import package_versions, processor
 from .errors import InvalidConfig, InvalidLogits
 from .frozen import sha256_file
 from .judge import Judge, load_tokenizer, tokenizer_digest
-from .ladder import find_rung
+from .ladder import SHARED_PREFIX, Rung, find_rung
 from .logit_table import logits_table, read_logits, write_logits
 from .manifest import NAME, REGISTERED, read_manifest, update_manifest
 from .pairs import read_pairs, write_pairs
 from .rescoring import Comparison, compare, sample_units
 from .scoring import ScoringRun, judge_key, score_groups
-from .scoring_plan import Group, make_groups, scoring_units
+from .scoring_plan import Group, Unit, make_groups, scoring_units
 from .study import Study
 from .unit_builder import unit_rows
 from .weights import locate_weights
@@ -52,26 +52,25 @@ def build_pairs(study: Study, places: Places) -> int:
     return len(rows)
 
 
-def score_rung(study: Study, slug: str, places: Places, output: Path, work: Path, n_workers: int,
+def score_rung(study: Study, rung: Rung, places: Places, output: Path, work: Path, n_workers: int,
                limit_units: int | None) -> Path:
     """Scores a rung and writes ``<output>/<slug>/logits.parquet`` with its manifest entry.
 
     Raises:
-        UnknownRung, InvalidWeights, InvalidJudge, InvalidUnits, ScoringFailed: nothing is
-            written; groups finished before are kept in ``work``.
+        InvalidWeights, InvalidJudge, InvalidUnits, ScoringFailed: nothing is written; groups
+            finished before are kept in ``work``.
     """
     started = time.perf_counter()
-    rung = find_rung(study.rungs, slug)
     read_manifest(output / NAME)  # a broken one is known before the work, not after it
     groups, judgments = plan(study, places, limit_units)
     judge = Judge(rung, locate_weights(rung, places.weights, fetch=True), study.templates)
     environment = {"versions": package_versions(), "cpu": processor()}
     key = judge_key(judge, study.templates_sha256, environment)
-    with _Bar(slug, sum(len(group.prompts) for group in groups)) as bar:
+    with _Bar(rung.slug, sum(len(group.prompts) for group in groups)) as bar:
         run = score_groups(judge, groups, key, work, n_workers, bar.update)
-    path = output / slug / "logits.parquet"
+    path = output / rung.slug / "logits.parquet"
     write_logits(path, run.columns)
-    update_manifest(output / NAME, "rungs", slug, {
+    update_manifest(output / NAME, "rungs", rung.slug, {
         **_entry(study, judge, run, path, judgments), **environment,
         "wall_seconds": round(time.perf_counter() - started, 1), "workers": n_workers})
     return path
@@ -89,13 +88,22 @@ def rescore(study: Study, slug: str, places: Places, n_units: int, seed: int,
         raise InvalidLogits(f"{slug}: {logits_path} does not exist; there is nothing to compare.")
     committed = read_logits(logits_path, slug)
     pairs = read_pairs(places.artifacts / "pairs.parquet")
-    units = sample_units(scoring_units(pairs, study.rule.units), n_units, seed)
+    units = _rescored_units(rung, scoring_units(pairs, study.rule.units), n_units, seed)
     conversations = load_judgments(study.dataset, places.data).conversations()
     groups = make_groups(units, conversations, study.templates, pairs)
     judge = Judge(rung, locate_weights(rung, places.weights, fetch=True), study.templates)
     with tempfile.TemporaryDirectory() as work, _Bar(slug, 2 * len(units)) as bar:
         run = score_groups(judge, groups, "rescore", Path(work), 1, bar.update)
     return compare(committed, logits_table(run.columns, slug), slug, seed)
+
+
+def _rescored_units(rung: Rung, units: list[Unit], n_units: int, seed: int) -> list[Unit]:
+    """A sample, and with shared prefixes the rest of its groups, on which its bits depend."""
+    chosen = sample_units(units, n_units, seed)
+    if rung.path != SHARED_PREFIX:
+        return chosen
+    groups = {unit[:2] for unit in chosen}
+    return [unit for unit in units if unit[:2] in groups]
 
 
 def plan(study: Study, places: Places,
@@ -107,15 +115,26 @@ def plan(study: Study, places: Places,
     return make_groups(units, judgments.conversations(), study.templates, pairs), judgments
 
 
-def check_output(output: Path | None, artifacts: Path, limit_units: int | None) -> Path:
+def check_output(output: Path | None, artifacts: Path, limit_units: int | None,
+                 other_path: bool) -> Path:
     """Where a table goes: never a trial's into the artifacts.
 
+    Args:
+        output: the folder asked for.
+        artifacts: the study's own folder.
+        limit_units: of a limited run.
+        other_path: the run takes another path than the registered one.
+
     Raises:
-        InvalidConfig: a limited run without an output folder of its own.
+        InvalidConfig: a trial without an output folder of its own.
     """
-    if limit_units and (output is None or output.resolve() == artifacts.resolve()):
+    own = output is not None and output.resolve() != artifacts.resolve()
+    if limit_units and not own:
         raise InvalidConfig("--limit-units makes an incomplete table; give it a folder of its own "
                             "with --output.")
+    if other_path and not own:
+        raise InvalidConfig("--path names another path than the registered one; give the table a "
+                            "folder of its own with --output.")
     return output or artifacts
 
 

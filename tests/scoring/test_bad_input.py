@@ -180,11 +180,12 @@ def test_broken_manifest_is_refused_before_the_work(small, refuse, command):
     assert "MANIFEST.json is not valid JSON" in refuse(command=command)
 
 
+@pytest.mark.parametrize("trial", ["--limit-units=3", "--path=shared_prefix"])
 @pytest.mark.parametrize("where", ["none", "artifacts"])
-def test_trial_never_goes_into_the_artifacts(small, refuse, where):
-    """--limit-units needs an output folder that is not the artifacts."""
+def test_trial_never_goes_into_the_artifacts(small, refuse, where, trial):
+    """A limited run, or one by another path, needs an output folder that is not the artifacts."""
     output = [f"--output={small.artifacts}/../artifacts"] if where == "artifacts" else []
-    assert "give it a folder of its own with --output" in refuse("--limit-units=3", *output)
+    assert "folder of its own with --output" in refuse(trial, *output)
 
 
 def test_metric_min_with_an_empty_answer_names_the_unit(small, refuse, tiny_weights):
