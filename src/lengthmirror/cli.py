@@ -115,8 +115,8 @@ def _add_verify(commands) -> None:
     parser.add_argument("--require-verified", action="store_true",
                         help="fail also when there is no history to check against")
     parser.add_argument("--rescore", type=_positive, metavar="K",
-                        help="score K random units of --rung again and compare")
-    parser.add_argument("--rung", metavar="RUNG", help="the rung to score again")
+                        help="score K random units of each rung with logits again and compare")
+    parser.add_argument("--rung", metavar="RUNG", help="score only this rung again")
     parser.add_argument("--sample-seed", type=int, metavar="N",
                         help="choose the same units again (default: a new choice, printed)")
     _add_data(parser)

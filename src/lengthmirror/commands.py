@@ -4,7 +4,7 @@ import argparse
 import secrets
 from dataclasses import replace
 
-from .errors import InvalidConfig, LengthMirrorError
+from .errors import InvalidConfig, InvalidLogits, LengthMirrorError
 from .study import load_study
 
 
@@ -51,8 +51,8 @@ def freeze(options: argparse.Namespace) -> None:
 
 def verify(options: argparse.Namespace) -> int:
     """``lengthmirror verify``: 1 when a check fails or re-scored verdicts differ."""
-    if (options.rescore is None) != (options.rung is None):
-        raise InvalidConfig("--rescore and --rung go together.")
+    if options.rung and not options.rescore:
+        raise InvalidConfig("--rung names what --rescore scores again; give both.")
     if options.rescore:
         return _rescore(options)
     from .registration import overall
@@ -66,12 +66,22 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def _rescore(options: argparse.Namespace) -> int:
-    job = _scoring_job()
+    """Scores units of one rung, or of every rung with logits, again: 1 when a verdict changes."""
+    from .ladder import find_rung
+    study, job = _study(options), _scoring_job()
     seed = secrets.randbits(32) if options.sample_seed is None else options.sample_seed
-    comparison = job.rescore(_study(options), options.rung, _places(job, options), options.rescore,
-                             seed, options.artifacts / options.rung / "logits.parquet")
-    print(comparison.sentence)
-    return int(comparison.verdict_changes > 0)
+    paths = {slug: options.artifacts / slug / "logits.parquet" for slug in study.rungs}
+    chosen = [options.rung] if options.rung else [slug for slug in paths if paths[slug].exists()]
+    if not chosen:
+        raise InvalidLogits(f"no rung has logits below {options.artifacts} to score again.")
+    changes = 0
+    for slug in chosen:
+        find_rung(study.rungs, slug)
+        comparison = job.rescore(study, slug, _places(job, options), options.rescore, seed,
+                                 paths[slug])
+        print(f"{slug}: {comparison.sentence}")
+        changes += comparison.verdict_changes
+    return int(changes > 0)
 
 
 def _study(options: argparse.Namespace):
