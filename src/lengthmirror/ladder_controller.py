@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from _pytest.junitxml import xml_key
 
-from .analysis import Row
+from .analysis import REFERENCES, Row
 from .files import write_bytes
 from .ladder_report import flags_text, gap_text, in_ladder_order, ladder_bytes, table_lines
 from .ladder_session import LadderSession
@@ -52,7 +52,7 @@ class LadderController:
         if self._json_path is not None and self._rows:
             write_bytes(self._json_path, ladder_bytes(
                 self._session.registration, self._session.inputs.dataset, self._ordered(),
-                [_name(nodeid) for nodeid in self.missing]))
+                self._without_row()))
         if self.missing and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -71,6 +71,11 @@ class LadderController:
     def missing(self) -> list[str]:
         """Collected row tests from which no row arrived, sorted."""
         return sorted(self._collected - set(self._rows))
+
+    def _without_row(self) -> list[str]:
+        """Rungs and references without a row, deselected or failed, in ladder order."""
+        rows = {row["rung"] for row in self._rows.values()}
+        return [name for name in (*self._session.study.rungs, *REFERENCES) if name not in rows]
 
     def _collect(self, nodeids: Iterable[str]) -> None:
         self._collected.update(nodeid for nodeid in nodeids
@@ -95,11 +100,6 @@ def add_suite_properties(config: pytest.Config, properties: dict[str, str]) -> N
     if xml is not None:
         for name, value in properties.items():
             xml.add_global_property(name, value)
-
-
-def _name(nodeid: str) -> str:
-    """The rung or reference of a row test."""
-    return nodeid.rpartition("[")[2].removesuffix("]")
 
 
 def _result(row: Row) -> str:

@@ -41,7 +41,7 @@ def ladder_bytes(registration: dict[str, Any], dataset: dict[str, Any], rows: Se
         registration: from ``registration_section``.
         dataset: ``Inputs.dataset``.
         rows: in ladder order.
-        missing: rungs whose test ran into an error or never reported.
+        missing: rungs and references without a row, because their test failed or was not run.
     """
     return json_bytes(_rounded({"schema": SCHEMA, "registration": registration,
                                 "dataset": dataset, "rows": rows, "missing": missing}))

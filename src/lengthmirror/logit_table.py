@@ -17,6 +17,7 @@ from .files import write_table
 
 KEY = ("question_id", "turn", "model_a", "model_b")
 LOGIT_COLUMNS = ("logit_a", "logit_b", "logprob_a", "logprob_b")
+ROUNDING = 2.0 ** -18  # of values stored as float32, with room
 LOGITS_SCHEMA = pa.schema([
     pa.field("question_id", pa.int32(), nullable=False),
     pa.field("turn", pa.int8(), nullable=False),
@@ -74,6 +75,7 @@ def read_logits(path: Path, slug: str) -> pa.Table:
         raise InvalidLogits(f"{slug}: {path} cannot be read as a logits table: {reason}.") from None
     _check_columns(table.schema, slug)
     _check_rows(table, slug)
+    _check_values(table, slug)
     return table
 
 
@@ -110,6 +112,28 @@ def _check_rows(table: pa.Table, slug: str) -> None:
             at = int(np.argmax(bad))
             raise InvalidLogits(f"{slug}: {name} of {ordering_of(table, at)} must be finite, "
                                 f"got {table[name][at].as_py()}.")
+
+
+def _check_values(table: pa.Table, slug: str) -> None:
+    """What no model can give: no tokens, a probability above 1, logits that contradict it."""
+    values = {name: table[name].to_numpy().astype(np.float64) for name in LOGIT_COLUMNS}
+    logit_a, logit_b, logprob_a, logprob_b = values.values()
+    mass = np.exp(np.minimum(logprob_a, 1)) + np.exp(np.minimum(logprob_b, 1))
+    contradiction = np.abs((logit_a - logit_b) - (logprob_a - logprob_b))
+    for bad, fault in ((table["n_tokens"].to_numpy() < 1, "has no tokens"),
+                       (mass > 1 + ROUNDING, "gives the two options a probability above 1"),
+                       (contradiction > ROUNDING * (1 + np.abs(logit_a) + np.abs(logit_b)),
+                        "has logits that contradict its log-probabilities")):
+        if bad.any():
+            raise InvalidLogits(f"{slug}: {ordering_of(table, int(np.argmax(bad)))} {fault}.")
+
+
+def summary(table: pa.Table) -> str:
+    """What a table shows of a judge before any label is looked at, in one line."""
+    logit_a, logit_b, logprob_a, logprob_b = (table[name].to_numpy() for name in LOGIT_COLUMNS)
+    mass = np.exp(logprob_a) + np.exp(logprob_b)
+    return (f"mean option mass {mass.mean():.3f}, slot A in {np.mean(logit_a > logit_b):.3f} of "
+            f"{table.num_rows} orderings, {np.count_nonzero(logit_a == logit_b)} exact ties")
 
 
 def ordering_of(table: pa.Table, row: int) -> str:

@@ -20,7 +20,14 @@ from .study import Study
 SCHEMA = 1
 NAME = "MANIFEST.json"
 SECTIONS = ("pairs", "rungs")
-REGISTERED = ("dtype", "attention", "device", "threads", "path")
+REGISTERED = ("prompt_mode", "bos", "dtype", "attention", "device", "threads", "path")
+
+
+def registered_settings(rung: Rung) -> dict[str, Any]:
+    """What an entry must repeat of a rung's settings; each of them can change its logits."""
+    return {**{name: getattr(rung, name) for name in REGISTERED},
+            "template_date": rung.template_date.isoformat(),
+            "parameters_loaded": rung.loaded_parameters}
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -63,27 +70,50 @@ def update_manifest(path: Path, section: str, key: str, entry: Any) -> None:
         write_bytes(path, json_bytes(manifest))
 
 
-def check_unit_table_entry(manifest: Mapping[str, Any], path: Path,
-                           tokenizer: str) -> dict[str, Any]:
-    """The entry of pairs.parquet, empty when none was recorded.
+def unit_table_entry(study: Study, path: Path, n_units: int, content_matches: Mapping[str, bool],
+                     tokenizer_sha256: str) -> dict[str, Any]:
+    """What the section "pairs" records of pairs.parquet under the key "unit_table".
 
     Args:
-        manifest: from ``read_manifest``.
-        path: of pairs.parquet.
-        tokenizer: the rung whose tokenizer the study registers for lengths in tokens.
+        study: whose data set, templates and tokenizer the table was made with.
+        path: of the written table.
+        n_units: its number of rows.
+        content_matches: by split, whether the conversations are the registered ones.
+        tokenizer_sha256: of the registered tokenizer.
+    """
+    return {"table_sha256": sha256_file(path), "n_units": n_units,
+            "repository": study.dataset.repository, "revision": study.dataset.revision,
+            "content_matches": dict(content_matches), "templates_sha256": study.templates_sha256,
+            "tokenizer": {"rung": study.rule.units.tokenizer, "sha256": tokenizer_sha256},
+            "registration_digest": study.digest}
+
+
+def check_unit_table_entry(manifest: Mapping[str, Any], study: Study,
+                           path: Path) -> dict[str, Any]:
+    """The entry of pairs.parquet, when it shows that the file is the study's unit table.
 
     Raises:
-        InvalidUnits: the file has other bytes than were recorded, or another tokenizer counted.
+        InvalidUnits: there is no entry, the file has other bytes than were recorded, or it was
+            made of another data set, with other templates or another tokenizer.
     """
-    entry = manifest["pairs"].get("unit_table", {})
+    entry = manifest["pairs"].get("unit_table")
+    if not isinstance(entry, Mapping):
+        raise InvalidUnits(f"{path} has no entry in {NAME}, so nothing shows what it was made of; "
+                           "'lengthmirror pairs' makes both.")
     found, recorded = sha256_file(path), entry.get("table_sha256")
-    if entry and found != recorded:
+    if found != recorded:
         raise InvalidUnits(f"{path} is not the unit table recorded in {NAME}: its sha256 is "
                            f"{found}, expected {recorded}.")
-    counted = entry.get("tokenizer", {}).get("rung", tokenizer)
-    if counted != tokenizer:
-        raise InvalidUnits(f"{path} counts tokens with the tokenizer of {counted}, but the study "
-                           f"registers {tokenizer}.")
+    expected = {"repository": study.dataset.repository, "revision": study.dataset.revision,
+                "templates_sha256": study.templates_sha256,
+                "tokenizer": study.rule.units.tokenizer}
+    tokenizer = entry.get("tokenizer")
+    recorded = {**entry, "tokenizer": tokenizer.get("rung") if isinstance(tokenizer, Mapping)
+                else tokenizer}
+    for key, value in expected.items():
+        if recorded.get(key) != value:
+            raise InvalidUnits(f"{path} was made with {key} = {recorded.get(key)}, but the study "
+                               f"registers {value}.")
     return dict(entry)
 
 
@@ -105,7 +135,7 @@ def check_logits_entry(manifest: Mapping[str, Any], study: Study, rung: Rung,
         raise InvalidLogits(f"{rung.slug}: {logits_path} cannot be read: {error}.") from None
     expected = {"table_sha256": found, "weights": rung.weights.identity,
                 "templates_sha256": study.templates_sha256,
-                **{key: getattr(rung, key) for key in REGISTERED}}
+                **registered_settings(rung)}
     for key, value in expected.items():
         if entry.get(key) != value:
             raise InvalidLogits(_difference(rung.slug, key, entry.get(key), value, logits_path))

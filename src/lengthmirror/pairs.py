@@ -1,6 +1,6 @@
 """The unit table: one row per (question_id, turn, unordered pair of answer models), no text."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +150,11 @@ def select_units(pairs: PairTable, rule: UnitRule) -> Units:
                           f"preferred the longer answer and {n_shorter} where they preferred the "
                           "shorter one; both are needed.")
     return units
+
+
+def scored(rule: UnitRule) -> UnitRule:
+    """The specification of the units a judge is run on: ``scoring_tau`` in the place of tau."""
+    return replace(rule, tau=rule.scoring_tau)
 
 
 def exceeds(pairs: PairTable, length_a: np.ndarray, length_b: np.ndarray,

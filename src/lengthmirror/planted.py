@@ -8,16 +8,14 @@ so that neither row order nor the names of the answers can move a verdict.
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from .frozen import sha256_file
 from .logit_table import write_logits
-from .manifest import NAME, REGISTERED, update_manifest
-from .pairs import PairTable, Units, select_units
-from .rule import UnitRule
+from .manifest import NAME, registered_settings, update_manifest
+from .pairs import PairTable, Units, scored, select_units
 from .study import Study
 
 Margins = Callable[[PairTable, Units], np.ndarray]
@@ -102,18 +100,13 @@ def plant(artifacts: Path, study: Study, pairs: PairTable, slug: str, margins: M
         The path of the logits table.
     """
     rung, path = study.rungs[slug], Path(artifacts) / slug / "logits.parquet"
-    units = select_units(pairs, scored_units(study.rule.units))
+    units = select_units(pairs, scored(study.rule.units))
     write_logits(path, planted_columns(pairs, units, margins(pairs, units)))
     entry = {"planted": True, "table_sha256": sha256_file(path), "weights": rung.weights.identity,
              "templates_sha256": study.templates_sha256, "registration_digest": study.digest,
-             **{key: getattr(rung, key) for key in REGISTERED}}
+             **registered_settings(rung)}
     update_manifest(Path(artifacts) / NAME, "rungs", slug, entry)
     return path
-
-
-def scored_units(rule: UnitRule) -> UnitRule:
-    """The specification of the units a judge is run on: ``scoring_tau`` in the place of tau."""
-    return replace(rule, tau=rule.scoring_tau)
 
 
 def planted_columns(pairs: PairTable, units: Units, margins: np.ndarray) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 State lives in ``LadderSession`` (every process) and ``LadderController`` (the controller only).
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,6 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if given:
         _check(session)
+    if config.option.xmlpath and config.getini("junit_family") not in ("xunit1", "legacy"):
+        raise pytest.UsageError("the ladder's rows are JUnit properties of test cases, which need "
+                                f"junit_family xunit1, got {config.getini('junit_family')}.")
     config.pluginmanager.register(LadderController(session, _json_path(config)),
                                   "ladder-controller")
     if getattr(config.option, "maxworkerrestart", "") is None:
@@ -125,6 +129,13 @@ def _json_path(config: pytest.Config) -> Path | None:
     path = config.invocation_params.dir / config.option.ladder_json
     if path.is_dir():
         raise pytest.UsageError(f"--ladder-json must name a file, but {path} is a folder.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise pytest.UsageError(f"--ladder-json cannot write below {path.parent} "
+                                f"({error.strerror}).") from None
+    if not os.access(path.parent, os.W_OK):
+        raise pytest.UsageError(f"--ladder-json cannot write below {path.parent}.")
     return path
 
 

@@ -15,7 +15,13 @@ from .frozen import sha256_file
 from .judge import Judge, load_tokenizer, tokenizer_digest
 from .ladder import SHARED_PREFIX, Rung, find_rung
 from .logit_table import logits_table, read_logits, write_logits
-from .manifest import NAME, REGISTERED, read_manifest, update_manifest
+from .manifest import (
+    NAME,
+    read_manifest,
+    registered_settings,
+    unit_table_entry,
+    update_manifest,
+)
 from .pairs import read_pairs, write_pairs
 from .rescoring import Comparison, compare, sample_units
 from .scoring import ScoringRun, judge_key, score_groups
@@ -42,13 +48,8 @@ def build_pairs(study: Study, places: Places) -> int:
     rows = unit_rows(judgments, study.templates, lambda text: len(plain_ids(tokenizer, text)))
     path = places.artifacts / "pairs.parquet"
     write_pairs(path, rows)
-    update_manifest(places.artifacts / NAME, "pairs", "unit_table", {
-        "table_sha256": sha256_file(path), "n_units": len(rows),
-        "repository": study.dataset.repository, "revision": study.dataset.revision,
-        "content_matches": judgments.content_matches,
-        "templates_sha256": study.templates_sha256,
-        "tokenizer": {"rung": rung.slug, "sha256": tokenizer_digest(tokenizer)},
-        "registration_digest": study.digest})
+    update_manifest(places.artifacts / NAME, "pairs", "unit_table", unit_table_entry(
+        study, path, len(rows), judgments.content_matches, tokenizer_digest(tokenizer)))
     return len(rows)
 
 
@@ -144,9 +145,9 @@ def _entry(study: Study, judge: Judge, run: ScoringRun, path: Path, judgments: J
         "table_sha256": sha256_file(path), "n_rows": len(run.columns["logit_a"]),
         "weights": rung.weights.identity, "tokenizer_sha256": judge.tokenizer_sha256,
         "templates_sha256": study.templates_sha256, "registration_digest": study.digest,
-        "option_ids": list(run.option_ids), "parameters_loaded": rung.loaded_parameters,
+        "option_ids": list(run.option_ids),
         "content_matches": judgments.content_matches,
-        **{name: getattr(rung, name) for name in REGISTERED},
+        **registered_settings(rung),
         "tokens_computed": run.tokens_computed, "prompt_tokens": sum(run.columns["n_tokens"]),
         "group_seconds": round(run.group_seconds, 1), "resumed_groups": run.resumed_groups}
 

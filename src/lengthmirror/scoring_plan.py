@@ -1,10 +1,10 @@
 """Which prompts a judge is run on: both orderings of every registered unit, grouped."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from .errors import InvalidUnits
-from .pairs import PairTable, select_units
+from .pairs import PairTable, scored, select_units
 from .prompts import prompt_sha256, prompt_text
 from .rule import UnitRule
 
@@ -41,7 +41,7 @@ def scoring_units(pairs: PairTable, rule: UnitRule) -> list[Unit]:
     Returns:
         (question_id, turn, model_a, model_b), in the order of the unit table.
     """
-    units = select_units(pairs, replace(rule, tau=rule.scoring_tau))
+    units = select_units(pairs, scored(rule))
     return [(int(pairs.question_id[row]), int(pairs.turn[row]), pairs.model_a[row],
              pairs.model_b[row]) for row in units.row[units.judged]]
 

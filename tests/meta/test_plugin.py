@@ -169,12 +169,14 @@ def test_a_shallow_clone_is_unverifiable(option, committed, tmp_path):
     assert run.status == (1 if option else 0), run.output
 
 
-def test_tests_that_were_not_selected_are_not_missing(study, tmp_path):
-    """With -k only the collected tests count, and the report has their rows alone."""
+def test_tests_that_were_not_selected_fail_nothing_and_are_named(study, tmp_path):
+    """With -k the run passes, and the report says which rungs it has no row of."""
     run = run_ladder(tmp_path, *at(study), *MODES["n 2"], "-k", f"{LIKE_GPT4} or humans")
     assert run.status == 0, run.output
     assert list(run.rows) == [LIKE_GPT4, "humans"]
-    assert run.document["missing"] == []
+    everything = run_ladder(tmp_path, *at(study), *MODES["n 0"])
+    assert everything.document["missing"] == []
+    assert run.document["missing"] == [name for name in everything.rows if name not in run.rows]
 
 
 def test_collecting_writes_nothing(study, tmp_path):

@@ -62,8 +62,8 @@ class FakeJudge:
         self.calls += 1
         self._before(unit)
         digest = hashlib.sha256(repr((ids, option_ids, self.rung.dtype)).encode()).digest()
-        return Score(len(ids), *(float(byte) for byte in digest[:2]),
-                     *(-float(byte) for byte in digest[2:4]), digest[4])
+        logits = [float(byte) for byte in digest[:2]]
+        return Score(len(ids), *logits, *(logit - max(logits) - 1 for logit in logits), digest[4])
 
 
 def fake_rung(**changes) -> Rung:

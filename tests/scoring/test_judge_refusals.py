@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from lengthmirror.errors import InvalidJudge, InvalidWeights, ScoringFailed
-from lengthmirror.judge import Judge, model_config
+from lengthmirror.judge import Judge
 from lengthmirror.weights import LocalWeights, locate_weights
 
 from .tiny import SLUG, byte_tokenizer, save_hub_layout, tiny_llama
@@ -117,14 +117,6 @@ def test_missing_or_torn_description_is_refused(rung, shards, templates, name, c
     if name == "tokenizer.json":
         (shards / "tokenizer_config.json").unlink()
     refused(rung, shards, templates, "transformers cannot load tiny")
-
-
-def test_config_alone_shows_an_unknown_architecture(rung, shards):
-    """The architecture can be checked before any weights are read."""
-    assert model_config(rung, LocalWeights(shards, None)).model_type == "llama"
-    (shards / "config.json").write_text('{"model_type": "nosuchmodel"}')
-    with pytest.raises(InvalidJudge, match="^tiny: transformers cannot load tiny"):
-        model_config(rung, LocalWeights(shards, None))
 
 
 def test_repository_of_another_revision_is_refused(rung, shards):

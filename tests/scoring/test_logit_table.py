@@ -52,7 +52,7 @@ def good_columns():
     at = np.arange(len(keys))
     return {"question_id": question_id, "turn": turn, "model_a": model_a, "model_b": model_b,
             "n_tokens": at + 7, "logit_a": 10.0 * at, "logit_b": 10.0 * at + 1,
-            "logprob_a": -at - 0.5, "logprob_b": -at - 1.5, "argmax_token": at,
+            "logprob_a": -at - 1.5, "logprob_b": -at - 0.5, "argmax_token": at,
             "prompt_sha256": ["".join(map(str, key)) for key in keys]}
 
 
@@ -274,3 +274,17 @@ def test_a_foreign_unit_is_named(name, value, units, pairs, tmp_path):
     columns[name][-1] = value
     with pytest.raises(InvalidLogits, match="belong to no unit of the unit table"):
         aligned(columns, units, pairs, tmp_path)
+
+
+@pytest.mark.parametrize("column, value, expected", [
+    ("n_tokens", 0, "has no tokens"),
+    ("logprob_a", 5.0, "gives the two options a probability above 1"),
+    ("logit_a", -100.0, "has logits that contradict its log-probabilities")])
+def test_values_that_no_model_gives_are_named(tmp_path, column, value, expected):
+    """An impossible row is refused by judge, unit and ordering."""
+    columns = good_columns()
+    columns[column] = [value, *list(columns[column])[1:]]
+    path = tmp_path / "logits.parquet"
+    write_unchecked(path, columns)
+    with pytest.raises(InvalidLogits, match=f"{SLUG}: question 1, .* ann in slot A .*{expected}"):
+        read_logits(path, SLUG)

@@ -7,12 +7,12 @@ import threading
 import pytest
 
 from lengthmirror.errors import InvalidLogits, InvalidUnits
-from lengthmirror.frozen import sha256_file
 from lengthmirror.manifest import (
     NAME,
     check_logits_entry,
     check_unit_table_entry,
     read_manifest,
+    unit_table_entry,
     update_manifest,
 )
 from lengthmirror.pairs import read_pairs
@@ -182,21 +182,34 @@ def test_a_value_that_strict_json_lacks_changes_nothing(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_an_edited_unit_table_is_refused(tmp_path):
-    """The unit table must have the bytes recorded with it."""
-    path = tmp_path / "pairs.parquet"
-    path.write_bytes(b"edited")
-    manifest = {"pairs": {"unit_table": {"table_sha256": "0" * 64}}, "rungs": {}}
-    with pytest.raises(InvalidUnits, match="is not the unit table recorded in MANIFEST.json"):
-        check_unit_table_entry(manifest, path, SLUG)
-
-
-def test_token_counts_of_another_tokenizer_are_refused(tmp_path):
-    """A study that registers another tokenizer needs a unit table of its own."""
+@pytest.fixture
+def unit_table(tmp_path, study):
+    """A file in the place of the unit table, with its own entry; gives path and entry."""
     path = tmp_path / "pairs.parquet"
     path.write_bytes(b"table")
-    entry = {"table_sha256": sha256_file(path), "tokenizer": {"rung": "another-rung"}}
-    manifest = {"pairs": {"unit_table": entry}, "rungs": {}}
-    assert check_unit_table_entry(manifest, path, "another-rung") == entry
-    with pytest.raises(InvalidUnits, match=f"tokenizer of another-rung, but .* registers {SLUG}"):
-        check_unit_table_entry(manifest, path, SLUG)
+    return path, unit_table_entry(study, path, 1814, {"human": True, "gpt4_pair": True}, "0" * 64)
+
+
+def test_a_unit_table_with_its_own_entry_is_accepted(unit_table, study):
+    """The entry comes back when bytes, data set, templates and tokenizer agree."""
+    path, entry = unit_table
+    assert check_unit_table_entry({"pairs": {"unit_table": entry}}, study, path) == entry
+
+
+@pytest.mark.parametrize("change, expected", [
+    ({"table_sha256": "0" * 64}, "is not the unit table recorded in MANIFEST.json"),
+    ({"tokenizer": {"rung": "another-rung"}}, f"tokenizer = another-rung, .* registers {SLUG}"),
+    ({"revision": "deadbeef"}, "revision = deadbeef, but the study registers"),
+    ({"repository": "x/y"}, "repository = x/y, but the study registers lmsys/"),
+    ({"templates_sha256": None}, "templates_sha256 = None, but the study registers")])
+def test_a_unit_table_of_another_origin_is_refused(unit_table, study, change, expected):
+    """Other bytes, data, templates or tokenizer than the study's are named."""
+    path, entry = unit_table
+    with pytest.raises(InvalidUnits, match=expected):
+        check_unit_table_entry({"pairs": {"unit_table": {**entry, **change}}}, study, path)
+
+
+def test_a_unit_table_without_an_entry_is_refused(unit_table, study):
+    """Nothing shows what an unrecorded table was made of."""
+    with pytest.raises(InvalidUnits, match="pairs.parquet has no entry in MANIFEST.json"):
+        check_unit_table_entry({"pairs": {}}, study, unit_table[0])

@@ -58,8 +58,10 @@ def test_same_machine_agrees_to_the_bit(committed, verify):
 def test_changed_verdict_fails_and_is_counted(committed, verify):
     """A committed logit that turns a verdict is counted, and the command fails."""
     table = pq.read_table(committed)
-    write_table(committed, with_column(table, "logit_a", table["logit_b"].to_numpy() + np.sign(
-        table["logit_b"].to_numpy() - table["logit_a"].to_numpy())))
+    exchanged = {"logit_a": "logit_b", "logit_b": "logit_a", "logprob_a": "logprob_b",
+                 "logprob_b": "logprob_a"}
+    write_table(committed, pa.table({name: table[exchanged.get(name, name)]
+                                     for name in table.schema.names}, schema=table.schema))
     status, printed = verify("--rescore=42", f"--rung={SLUG}")
     assert status == 1 and "verdict changes 82 of 82, bits differ." in printed.out
 

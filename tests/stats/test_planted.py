@@ -6,6 +6,7 @@ import pytest
 
 from lengthmirror import planted
 from lengthmirror.analysis import Registration, gpt4_row, humans_row, load_inputs, rung_row
+from lengthmirror.manifest import NAME, unit_table_entry, update_manifest
 from lengthmirror.pairs import SCHEMA, write_pairs
 from lengthmirror.study import load_study
 
@@ -50,7 +51,10 @@ def mirrored_rows(study, request, tmp_path_factory):
 
 
 def all_rows(study, units, folder):
-    write_pairs(folder / "pairs.parquet", units)
+    path = folder / "pairs.parquet"
+    write_pairs(path, units)
+    update_manifest(folder / NAME, "pairs", "unit_table", unit_table_entry(
+        study, path, len(units), {"human": True, "gpt4_pair": True}, "0" * 64))
     inputs = load_inputs(study, folder, Registration(study.digest, "verified", True))
     rows = {"gpt4-published": gpt4_row(inputs), "humans": humans_row(inputs)}
     for name, (margins, _) in JUDGES.items():
