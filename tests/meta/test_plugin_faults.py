@@ -243,3 +243,18 @@ def test_margins_that_fail_the_design_check_classify_nobody(own_copy, tmp_path):
     assert "must be below the lower limit of the human gap" in run.message(
         f"test_rung[{ONLY_LENGTH}]")
     assert run.rows["humans"]["human_gap"] is not None
+
+
+def test_junit_properties_need_their_family(study, tmp_path):
+    """xunit2 has no properties of test cases, in which the rows travel: one sentence says so."""
+    run = run_ladder(tmp_path, *at(study), "-o", "junit_family=xunit2")
+    assert run.status == pytest.ExitCode.USAGE_ERROR
+    assert "which need junit_family xunit1, got xunit2" in run.output
+
+
+def test_a_report_that_cannot_be_written_is_told_first(study, tmp_path):
+    """A path below a file is refused before any test runs."""
+    (tmp_path / "file").write_text("")
+    run = run_ladder(tmp_path, *at(study), f"--ladder-json={tmp_path / 'file' / 'ladder.json'}")
+    assert run.status == pytest.ExitCode.USAGE_ERROR
+    assert "--ladder-json cannot write below" in run.output

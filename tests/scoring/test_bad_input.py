@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from lengthmirror.cli import main
+from lengthmirror.manifest import update_manifest
 
 from ..data.small_judgments import dataset_toml, gpt4_rows, human_rows, write_splits
 from .tiny import SLUG
@@ -186,6 +187,22 @@ def test_trial_never_goes_into_the_artifacts(small, refuse, where, trial):
     """A limited run, or one by another path, needs an output folder that is not the artifacts."""
     output = [f"--output={small.artifacts}/../artifacts"] if where == "artifacts" else []
     assert "folder of its own with --output" in refuse(trial, *output)
+
+
+@pytest.mark.parametrize("name", ["registration", "config", "artifacts"])
+@pytest.mark.parametrize("command", [("score", SLUG), ("pairs",), ("freeze",), ("verify",)])
+def test_another_study_is_named_whole(small, capsys, command, name):
+    """One folder of another study is refused, so that it never mixes with the project's own."""
+    option = f"--{name}={getattr(small, name)}"
+    sentence = fails(small, capsys, [*command, option])
+    assert f"--{name} names another study; give --" in sentence
+
+
+def test_logits_of_another_registration_are_not_replaced(small, refuse):
+    """A table whose entry names another registration stays, whatever is scored."""
+    update_manifest(small.artifacts / "MANIFEST.json", "rungs", SLUG,
+                    {"registration_digest": "5" * 64})
+    assert "holds logits made under another registration (555555555555)" in refuse()
 
 
 def test_metric_min_with_an_empty_answer_names_the_unit(small, refuse, tiny_weights):
