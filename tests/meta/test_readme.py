@@ -14,10 +14,13 @@ from lengthmirror.ladder_session import LadderOptions, LadderSession
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^(<!-- ci -->\n)?```(\w*)\n(.*?)^```$", README,
+BLOCKS = re.findall(r"^(<!-- ci -->\n)? *```(\w*)\n(.*?)^ *```$", README,
                     flags=re.MULTILINE | re.DOTALL)
-SHELL = [line for _, language, text in BLOCKS if language == "sh" for line in text.splitlines()]
-SPANS = re.findall(r"`(lengthmirror [a-z][^`]*)`", README)
+STUDY = re.search(r'STUDY="(.*)"', README)[1]
+SHELL = [line.strip().replace("$STUDY", STUDY) for _, language, text in BLOCKS
+         if language == "sh" for line in text.splitlines()]
+SPANS = [span.replace("$STUDY", STUDY)
+         for span in re.findall(r"`(lengthmirror [a-z][^`]*)`", README)]
 
 
 def test_the_result_table_is_what_the_committed_artifacts_give():
