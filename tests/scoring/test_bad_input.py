@@ -1,8 +1,11 @@
 """Bad input to the command line: exit status 1, one sentence on stderr, nothing written or lost."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -231,3 +234,14 @@ def test_misused_command_is_explained(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2 and "usage: lengthmirror" in capsys.readouterr().err
+
+
+def test_a_reader_that_stops_early_gets_no_traceback(small):
+    """Output into a pipe that nobody reads any more ends with status 1 and says nothing."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-u", "-m", "lengthmirror", "verify",
+                           *small.study_options()], stdout=writer, stderr=subprocess.PIPE,
+                          text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    os.close(writer)
+    assert done.returncode == 1 and done.stderr == ""
