@@ -199,7 +199,8 @@ def test_changing_the_kind_of_verdict_changes_the_class(pairs, tmp_path):
         (folder / "preregistration" / "decision_rule.toml").write_text(
             rule_text(verdict__kind=f'"{kind}"'), encoding="utf-8")
         study = load_study(folder / "preregistration", folder / "config")
-        shutil.copy(PROJECT / "artifacts" / "pairs.parquet", folder)
+        for name in ("pairs.parquet", "MANIFEST.json"):
+            shutil.copy(PROJECT / "artifacts" / name, folder)
         planted.plant(folder, study, pairs, SLUG, lopsided)
         inputs = load_inputs(study, folder, Registration(study.digest, "verified", True))
         found.append(rung_row(inputs, SLUG)["class"])

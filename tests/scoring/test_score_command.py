@@ -26,8 +26,10 @@ N_ROWS, N_GROUPS = 82, 14  # 41 judged units in both orders; 7 questions of 2 tu
 LIMIT = 40  # units of a trial run
 PATIENCE = 120
 # The command itself, with a group that never ends, so that it can be stopped half-way.
-ENDLESS = ("import sys, time\n"
+# A shell's background job ignores Ctrl-C, and so would all that this test run starts.
+ENDLESS = ("import signal, sys, time\n"
            "from lengthmirror import cli, judge\n"
+           "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
            "score = judge.Judge.score\n"
            "def endless(self, ids, options, unit):\n"
            "    time.sleep(600 if unit.startswith('question 3, turn 1,') else 0)\n"
