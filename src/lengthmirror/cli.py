@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import __version__
+from . import __version__, dataset, weights
 from . import commands as actions
 from .errors import InvalidConfig, LengthMirrorError
 from .ladder import PATHS
@@ -69,19 +69,20 @@ def _take_folders(options: argparse.Namespace) -> None:
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
-    from_environment = os.environ.get("LENGTHMIRROR_DATA")
+    from_environment = os.environ.get(dataset.ENVIRONMENT_VARIABLE)
     parser.add_argument("--data", type=Path, metavar="DIR",
                         default=Path(from_environment) if from_environment else None,
                         help="a folder with the dataset's parquet files (default: "
-                             "$LENGTHMIRROR_DATA, else the hub at the pinned revision)")
+                             f"${dataset.ENVIRONMENT_VARIABLE}, else the hub at the pinned "
+                             "revision)")
 
 
 def _add_weights(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weights", type=Path, metavar="DIR",
-                        default=Path(os.environ.get("LENGTHMIRROR_WEIGHTS",
+                        default=Path(os.environ.get(weights.ENVIRONMENT_VARIABLE,
                                                     ".lengthmirror/weights")),
-                        help="where weights are kept (default: $LENGTHMIRROR_WEIGHTS, else "
-                             ".lengthmirror/weights)")
+                        help="where weights are kept (default: "
+                             f"${weights.ENVIRONMENT_VARIABLE}, else .lengthmirror/weights)")
 
 
 def _add_pairs(commands) -> None:

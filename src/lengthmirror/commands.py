@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .errors import InvalidConfig, InvalidLogits, LengthMirrorError
+from .ladder import find_rung
 from .logit_table import read_logits, summary
 from .manifest import NAME, read_manifest
 from .receipt import RECEIPT, read_receipt
@@ -21,7 +22,6 @@ def build_pairs(options: argparse.Namespace) -> None:
 
 def fetch(options: argparse.Namespace) -> None:
     """``lengthmirror fetch``."""
-    from .ladder import find_rung
     from .weights import locate_weights
     study = _study(options)
     for rung in [find_rung(study.rungs, slug) for slug in options.rungs]:
@@ -31,7 +31,6 @@ def fetch(options: argparse.Namespace) -> None:
 
 def score(options: argparse.Namespace) -> None:
     """``lengthmirror score``."""
-    from .ladder import find_rung
     study = _study(options)
     registered = find_rung(study.rungs, options.rung)
     rung = replace(registered, path=options.path or registered.path)
@@ -83,7 +82,6 @@ def verify(options: argparse.Namespace) -> int:
 
 def _rescore(options: argparse.Namespace) -> int:
     """Scores units of one rung, or of every rung with logits, again: 1 when a verdict changes."""
-    from .ladder import find_rung
     study, job = _study(options), _scoring_job()
     seed = secrets.randbits(32) if options.sample_seed is None else options.sample_seed
     paths = {slug: options.artifacts / slug / "logits.parquet" for slug in study.rungs}

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,19 +12,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from .encoding import PromptEncoder
 from .errors import InvalidJudge, ScoringFailed
 from .ladder import Rung
+from .scoring_plan import PromptScore
 from .shared_prefix import check_layers, last_logits
 from .weights import LocalWeights
-
-
-@dataclass(frozen=True)
-class PromptScore:
-    """Float32 values of one prompt; ``argmax_token`` is over the whole vocabulary."""
-    n_tokens: int
-    logit_a: float
-    logit_b: float
-    logprob_a: float
-    logprob_b: float
-    argmax_token: int
 
 
 class Judge:

@@ -16,7 +16,7 @@ from .errors import InvalidJudge
 from .files import json_bytes, write_bytes
 from .ladder import SHARED_PREFIX, Rung
 from .logit_table import LOGITS_SCHEMA
-from .scoring_plan import Group, Prompt
+from .scoring_plan import Group, Prompt, PromptScore
 from .workers import run_tasks
 
 
@@ -26,10 +26,10 @@ class Scorer(Protocol):
     encoder: Any
     tokenizer_sha256: str
 
-    def score(self, ids: list[int], option_ids: tuple[int, int], unit: str) -> Any: ...
+    def score(self, ids: list[int], option_ids: tuple[int, int], unit: str) -> PromptScore: ...
 
     def score_shared(self, prompts: list[list[int]], option_ids: tuple[int, int],
-                     units: list[str]) -> tuple[list[Any], int]: ...
+                     units: list[str]) -> tuple[list[PromptScore], int]: ...
 
 
 class Progress(Protocol):
@@ -133,7 +133,7 @@ class _Part:
             "key": self._key, "rows": rows, "tokens_computed": computed,
             "seconds": time.perf_counter() - started}))
 
-    def _scores(self) -> tuple[list[Any], int]:
+    def _scores(self) -> tuple[list[PromptScore], int]:
         """One score per prompt by the rung's path, and the tokens computed for them."""
         judge, names = self._judge, [self.group.prompt_name(p) for p in self.group.prompts]
         ids = [self._encoded(prompt, name) for prompt, name in zip(self.group.prompts, names)]

@@ -35,6 +35,17 @@ class Group:
         return f"{self.name}, {prompt.slot_a} in slot A and {prompt.slot_b} in slot B"
 
 
+@dataclass(frozen=True)
+class PromptScore:
+    """Float32 values of one prompt; ``argmax_token`` is over the whole vocabulary."""
+    n_tokens: int
+    logit_a: float
+    logit_b: float
+    logprob_a: float
+    logprob_b: float
+    argmax_token: int
+
+
 def scoring_units(pairs: PairTable, rule: UnitRule) -> list[Unit]:
     """The units a judge is run on: above ``scoring_tau``, with a vote that is not a tie.
 

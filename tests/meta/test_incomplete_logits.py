@@ -44,3 +44,13 @@ def test_an_incomplete_table_fails_its_rung(own_copy, tmp_path):
                      f"test_rung[{LIKE_GPT4}]")
     assert run.outcomes("test_rung") == {LIKE_GPT4: "failure"}
     assert f"{LIKE_GPT4}: no logits for question {pairs.question_id[below]}," in run.output
+
+
+def test_another_number_of_rows_fails_its_rung(own_copy, tmp_path):
+    """The table must have as many rows as its entry records."""
+    manifest = own_copy / MANIFEST
+    entry = read_manifest(manifest)["rungs"][LIKE_GPT4]
+    update_manifest(manifest, "rungs", LIKE_GPT4, {**entry, "n_rows": 17})
+    run = run_ladder(tmp_path, *at(own_copy), *MODES["no xdist"], "-k", f"test_rung[{LIKE_GPT4}]")
+    assert run.outcomes("test_rung") == {LIKE_GPT4: "failure"}
+    assert "rows, but MANIFEST.json records 17." in run.output

@@ -10,30 +10,19 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from lengthmirror.ladder import Rung, Weights
 from lengthmirror.logit_table import write_logits
 from lengthmirror.prompts import prompt_sha256
 from lengthmirror.scoring import judge_key, score_groups
-from lengthmirror.scoring_plan import Group, Prompt
+from lengthmirror.scoring_plan import Group, Prompt, PromptScore
 
 GROUPS = 8
 ENVIRONMENT = {"versions": {"torch": "1"}, "cpu": {"model": "x"}}
 TEMPLATES = "0" * 64
 KINDS = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2), (4, 1), (4, 2)]
-
-
-@dataclass(frozen=True)
-class Score:
-    """The fields of ``judge.PromptScore``."""
-    n_tokens: int
-    logit_a: float
-    logit_b: float
-    logprob_a: float
-    logprob_b: float
-    argmax_token: int
 
 
 class FakeEncoder:
@@ -58,12 +47,13 @@ class FakeJudge:
         self.tokenizer_sha256 = tokenizer_sha256
         self.calls = 0
 
-    def score(self, ids: list[int], option_ids: tuple[int, int], unit: str) -> Score:
+    def score(self, ids: list[int], option_ids: tuple[int, int], unit: str) -> PromptScore:
         self.calls += 1
         self._before(unit)
         digest = hashlib.sha256(repr((ids, option_ids, self.rung.dtype)).encode()).digest()
         logits = [float(byte) for byte in digest[:2]]
-        return Score(len(ids), *logits, *(logit - max(logits) - 1 for logit in logits), digest[4])
+        log_probabilities = [logit - max(logits) - 1 for logit in logits]
+        return PromptScore(len(ids), *logits, *log_probabilities, digest[4])
 
 
 def fake_rung(**changes) -> Rung:
