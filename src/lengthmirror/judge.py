@@ -4,11 +4,13 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from .chunked_attention import attention_in_chunks
 from .encoding import PromptEncoder
 from .errors import InvalidJudge, ScoringFailed
 from .ladder import Rung
@@ -75,9 +77,15 @@ class Judge:
             ScoringFailed: a logit is not finite.
         """
         check_layers(self.model, self.rung.slug)
-        logits, computed = last_logits(self.model, prompts)
+        with self._attention():
+            logits, computed = last_logits(self.model, prompts)
         return [prompt_score(row, len(ids), option_ids, f"{self.rung.slug}: {unit}")
                 for row, ids, unit in zip(logits, prompts, units)], computed
+
+    def _attention(self) -> AbstractContextManager:
+        """On the CPU, ``sdpa`` is computed in chunks: the same sums with less work."""
+        chunks = self.rung.device == "cpu" and self.rung.attention == "sdpa"
+        return attention_in_chunks(self.model) if chunks else nullcontext()
 
     def _check_parameters(self) -> None:
         loaded = sum(parameter.numel() for parameter in self.model.parameters())
@@ -102,6 +110,7 @@ def make_deterministic(rung: Rung) -> None:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.set_num_threads(rung.threads)
     torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # a debugging aid that costs time
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
 

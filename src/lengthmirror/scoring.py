@@ -19,6 +19,8 @@ from .logit_table import LOGITS_SCHEMA
 from .scoring_plan import Group, Prompt, PromptScore
 from .workers import run_tasks
 
+ENGINE = 2  # raised with every change that may change a bit of a logit
+
 
 class Scorer(Protocol):
     """What scoring needs of a judge (``judge.Judge``, or a fake in tests)."""
@@ -61,7 +63,7 @@ def judge_key(judge: Scorer, templates_sha256: str, environment: dict) -> str:
     rung = judge.rung
     return _digest({"weights": rung.weights.identity, "dtype": rung.dtype,
                     "attention": rung.attention, "device": rung.device, "threads": rung.threads,
-                    "path": rung.path, "templates": templates_sha256,
+                    "path": rung.path, "engine": ENGINE, "templates": templates_sha256,
                     "tokenizer": judge.tokenizer_sha256, "environment": environment})
 
 

@@ -20,8 +20,8 @@ AREAS = {
     "statistics": "resampling subset_sums intervals gap human_gap joint_bootstrap "
                   "human_statistics decision judge_statistics verdicts scale scale_outcome",
     "tables": "logit_table logit_alignment manifest",
-    "judging": "weights encoding shared_prefix judge environment workers scoring_plan scoring "
-               "rescoring scoring_job",
+    "judging": "weights encoding chunked_attention shared_prefix judge environment workers "
+               "scoring_plan scoring rescoring scoring_job",
     "reporting": "analysis ladder_report planted rule_check registration ladder_session "
                  "ladder_controller pytest_plugin",
     "commands": "commands cli __main__",
@@ -40,7 +40,7 @@ ALLOWED = {
     "commands": set(),
 }
 PYTEST_MODULES = {"pytest_plugin", "ladder_controller"}
-MODEL_MODULES = {"judge", "shared_prefix"}
+MODEL_MODULES = {"judge", "shared_prefix", "chunked_attention"}
 
 
 def imports(source: str, at_top: bool = False) -> tuple[set[str], set[str]]:
