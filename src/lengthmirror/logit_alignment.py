@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .errors import InvalidLogits
 from .logit_table import LOGIT_COLUMNS, ordering_name, ordering_of
@@ -46,9 +47,10 @@ def align_logits(units: Units, pairs: PairTable, table: pa.Table, slug: str) -> 
 
 def _rows_by_ordering(pairs: PairTable, table: pa.Table, slug: str) -> np.ndarray:
     """int64 [len(pairs), 2]: the row of (model_a in slot A, model_b in slot A), -1 when absent."""
-    slot_a, slot_b = (table[name].to_numpy() for name in ("model_a", "model_b"))
-    names = np.unique(np.concatenate([pairs.model_a, pairs.model_b, slot_a, slot_b]).astype(str))
-    codes = _codes(pairs.question_id, pairs.turn, pairs.model_a, pairs.model_b, names)
+    slot_a, slot_b = (table[name].combine_chunks() for name in ("model_a", "model_b"))
+    models = [pa.array(column, type=pa.string()) for column in (pairs.model_a, pairs.model_b)]
+    names = pc.unique(pa.chunked_array([*models, slot_a, slot_b]))
+    codes = _codes(pairs.question_id, pairs.turn, *models, names)
     by_code = np.argsort(codes)
     row_of = np.full((len(pairs), 2), -1, dtype=np.int64)
     known = np.zeros(table.num_rows, dtype=bool)
@@ -76,13 +78,13 @@ def _check_prompts(pairs: PairTable, table: pa.Table, row_of: np.ndarray, slug: 
                             "to another prompt template or other answers than the unit table.")
 
 
-def _codes(question_id: np.ndarray, turn: np.ndarray, first: np.ndarray, second: np.ndarray,
-           names: np.ndarray) -> np.ndarray:
+def _codes(question_id: np.ndarray, turn: np.ndarray, first: pa.Array, second: pa.Array,
+           names: pa.Array) -> np.ndarray:
     """One integer per row, equal exactly when unit and ordering are equal."""
     turns = np.int64(np.iinfo(np.int8).max) + 1
     code = np.asarray(question_id, dtype=np.int64) * turns + np.asarray(turn, dtype=np.int64)
     for model in (first, second):
-        code = code * len(names) + np.searchsorted(names, np.asarray(model).astype(str))
+        code = code * len(names) + pc.index_in(model, value_set=names).to_numpy()
     return code
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .errors import EmptySubset, InvalidUnits
@@ -35,8 +36,9 @@ class PairTable:
 
     def __init__(self, table: pa.Table):
         for name in SCHEMA.names:
-            column = table.column(name).to_numpy(zero_copy_only=False)
-            setattr(self, name, column if column.dtype == object else column.astype(np.int64))
+            column = table.column(name)
+            setattr(self, name, _strings(column) if pa.types.is_string(column.type)
+                    else column.to_numpy().astype(np.int64))
         self._n = table.num_rows
 
     def __len__(self) -> int:
@@ -47,8 +49,8 @@ def read_pairs(path: Path) -> PairTable:
     """Reads artifacts/pairs.parquet.
 
     Raises:
-        InvalidUnits: the file is missing, unreadable, of another schema, unsorted or has a unit
-            twice.
+        InvalidUnits: the file is missing, unreadable, of another schema, unsorted, or has a unit
+            twice or an empty cell.
     """
     try:
         table = pq.read_table(path)
@@ -59,13 +61,35 @@ def read_pairs(path: Path) -> PairTable:
         raise InvalidUnits(f"{path} cannot be read as parquet: {reason}.") from None
     if not table.schema.equals(SCHEMA):
         raise InvalidUnits(f"{path} has not the columns of a unit table.")
-    keys = list(zip(*(table.column(name).to_pylist() for name in SCHEMA.names[:4])))
-    if any(first >= second for first, second in zip(keys, keys[1:])):
+    _check_rows(table, path)
+    return PairTable(table)
+
+
+def _check_rows(table: pa.Table, path: Path) -> None:
+    empty = [name for name in table.column_names if table.column(name).null_count]
+    if empty:
+        raise InvalidUnits(f"{path} has an empty cell in its column {empty[0]}.")
+    if not _increasing([table.column(name).combine_chunks() for name in SCHEMA.names[:4]]).all():
         raise InvalidUnits(f"{path} is not sorted by question_id, turn, model_a, model_b, or has "
                            "a unit twice.")
-    if any(key[2] >= key[3] for key in keys):
+    if not pc.all(pc.less(table.column("model_a"), table.column("model_b")), min_count=0).as_py():
         raise InvalidUnits(f"{path} has a unit whose model_a does not sort before its model_b.")
-    return PairTable(table)
+
+
+def _increasing(keys: list[pa.Array]) -> np.ndarray:
+    """Whether each row but the first sorts strictly behind the one before it: bool[n - 1]."""
+    increasing, tied = False, True
+    for key in keys:
+        before, behind = key.slice(0, max(len(key) - 1, 0)), key.slice(1)
+        increasing |= tied & pc.less(before, behind).to_numpy(zero_copy_only=False)
+        tied &= pc.equal(before, behind).to_numpy(zero_copy_only=False)
+    return increasing
+
+
+def _strings(column: pa.ChunkedArray) -> np.ndarray:
+    """Python strings, equal ones being one object: a table has few names in many rows."""
+    encoded = column.combine_chunks().dictionary_encode()
+    return encoded.dictionary.to_numpy(zero_copy_only=False)[encoded.indices.to_numpy()]
 
 
 def write_pairs(path: Path, rows: list[dict]) -> None:

@@ -17,6 +17,7 @@ SIGN_FLIP = "signflip"
 
 _CHUNK_CELLS = 1 << 20    # cells of one block of rows, which bounds the memory of a product
 _CACHED_CELLS = 1 << 24   # a matrix of more cells than this is drawn again at each use
+_FLOAT_INTEGERS = 1 << 53  # float64 holds every integer up to this
 
 Draw = Callable[[np.ndarray], np.ndarray]  # uint32[rows, Q] words to int32[rows, Q]
 
@@ -49,7 +50,10 @@ def sign_matrix(seed: int, label: str, n_resamples: int, n_clusters: int) -> np.
 
 
 def resampled_totals(columns: np.ndarray, seed: int, n_resamples: int) -> np.ndarray:
-    """Column totals of every bootstrap replicate, as an exact integer matrix product.
+    """Column totals of every bootstrap replicate, an exact integer matrix product.
+
+    While no partial sum can leave the integers that float64 holds, the product is made in float64:
+    exact in any order of summation, and many times faster than numpy's product of integers.
 
     Args:
         columns: int64[Q, k], one row per question of the frame.
@@ -64,9 +68,10 @@ def resampled_totals(columns: np.ndarray, seed: int, n_resamples: int) -> np.nda
     """
     if columns.dtype.kind != "i":
         raise InvalidStatistic(f"resampled columns must be integers, got {columns.dtype}.")
-    columns = columns.astype(np.int64, copy=False)
+    columns = columns.astype(_exact_type(columns), copy=False)
     blocks = _blocks(seed, BOOTSTRAP, n_resamples, columns.shape[0], _counts)
-    return np.concatenate([block.astype(np.int64) @ columns for block in blocks])
+    return np.concatenate([(block.astype(columns.dtype) @ columns).astype(np.int64, copy=False)
+                           for block in blocks])
 
 
 def flipped_sums(contrast: np.ndarray, seed: int, n_resamples: int) -> np.ndarray:
@@ -87,10 +92,18 @@ def flipped_sums(contrast: np.ndarray, seed: int, n_resamples: int) -> np.ndarra
     return np.concatenate([(block * contrast).sum(axis=1) for block in blocks])
 
 
+def _exact_type(columns: np.ndarray) -> type:
+    """float64 where Q draws of the largest entry stay within its integers, else int64."""
+    largest = max(int(columns.max(initial=0)), -int(columns.min(initial=0)))
+    return np.float64 if largest * len(columns) <= _FLOAT_INTEGERS else np.int64
+
+
 def _counts(words: np.ndarray) -> np.ndarray:
     rows, n_clusters = words.shape
-    index = (words.astype(np.uint64) * np.uint64(n_clusters)) >> np.uint64(32)
-    cells = index.astype(np.int64) + np.arange(rows)[:, np.newaxis] * n_clusters
+    cells = words.astype(np.int64)
+    cells *= n_clusters
+    cells >>= 32
+    cells += np.arange(rows)[:, np.newaxis] * n_clusters
     counts = np.bincount(cells.ravel(), minlength=rows * n_clusters)
     return counts.reshape(rows, n_clusters).astype(np.int32)
 

@@ -5,7 +5,10 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lengthmirror import pairs
 from lengthmirror.dataset import load_judgments
 from lengthmirror.encoding import plain_ids
 from lengthmirror.errors import InvalidUnits
@@ -17,6 +20,9 @@ from lengthmirror.unit_builder import unit_rows
 from lengthmirror.weights import LocalWeights
 
 from ..local_files import judgments_folder, weights_folder
+from ..strategies import PROPERTIES
+
+NAMES = ["", "a", "aa", "z", "\u00e9", "\uffff", "\U0001f600"]
 
 
 @pytest.fixture
@@ -94,13 +100,24 @@ def changed(rows, defect):
                        for field in SCHEMA])
     first = rows[0]
     swapped = {**first, "model_a": first["model_b"], "model_b": first["model_a"]}
-    return {"unsorted": (rows[::-1], SCHEMA), "repeated": ([first, *rows], SCHEMA),
+    return {"empty cell": ([{**first, "tokens_a": None}, *rows[1:]], SCHEMA),
+            "unsorted": (rows[::-1], SCHEMA), "repeated": ([first, *rows], SCHEMA),
             "models not in order": ([swapped, *rows[900:]], SCHEMA), "other type": (rows, other),
             "column missing": (rows, SCHEMA.remove(5)),
             "column too many": (rows, SCHEMA.append(pa.field("text", pa.string())))}[defect]
 
 
+@given(st.lists(st.tuples(st.integers(1, 2), st.integers(1, 2), *[st.sampled_from(NAMES)] * 2),
+                max_size=8))
+@PROPERTIES
+def test_row_order_against_python(keys):
+    """Rows increase where Python's tuples of question, turn and names do, in any alphabet."""
+    columns = [pa.array([key[at] for key in keys], type=SCHEMA.field(at).type) for at in range(4)]
+    assert pairs._increasing(columns).tolist() == [a < b for a, b in zip(keys, keys[1:])]
+
+
 @pytest.mark.parametrize("defect, match", [
+    ("empty cell", "pairs.parquet has an empty cell in its column tokens_a"),
     ("unsorted", "pairs.parquet is not sorted .* or has a unit twice"),
     ("repeated", "pairs.parquet is not sorted .* or has a unit twice"),
     ("models not in order", "has a unit whose model_a does not sort before its model_b"),

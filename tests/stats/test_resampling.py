@@ -86,6 +86,25 @@ def test_totals_are_exact_beyond_the_precision_of_floats():
     assert resampled_totals(columns, 1, 50)[:, 0].tolist() == expected
 
 
+@pytest.mark.parametrize("largest", [2 ** 52, 2 ** 52 + 1], ids=["float64", "int64"])
+def test_totals_are_exact_on_both_sides_of_the_bound(largest):
+    """Two draws of 2^52 are the largest total made in float64; one more is made in int64."""
+    columns = np.array([[largest, -largest], [1, 2]])
+    expected = [[a * largest + b, 2 * b - a * largest]
+                for a, b in resample_counts(1, BOOTSTRAP, 50, 2).tolist()]
+    assert resampled_totals(columns, 1, 50).tolist() == expected
+
+
+def test_both_products_give_the_same_integers(monkeypatch):
+    """The product in float64 and the one in int64 are equal, entry by entry."""
+    columns = np.random.default_rng(6).integers(-2 ** 40, 2 ** 40, (37, 5))
+    fast = resampled_totals(columns, 2, 200)
+    monkeypatch.setattr(resampling, "_FLOAT_INTEGERS", 0)
+    slow = resampled_totals(columns, 2, 200)
+    assert fast.dtype == slow.dtype == np.int64
+    assert np.array_equal(fast, slow)
+
+
 def test_flipped_sums_against_definition():
     """Each flipped sum is the signed sum of its row."""
     contrast = np.linspace(-1, 2, 9)
