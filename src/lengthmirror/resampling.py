@@ -15,7 +15,8 @@ from .errors import InvalidStatistic
 BOOTSTRAP = "bootstrap"
 SIGN_FLIP = "signflip"
 
-_CHUNK_CELLS = 1 << 20    # cells of one block of rows, which bounds the memory of a product
+_CHUNK_CELLS = 1 << 21    # cells of one block of rows, which bounds the memory of a product
+_SLAB_CELLS = 1 << 16     # cells counted at a time, which stay in a processor's cache
 _CACHED_CELLS = 1 << 24   # a matrix of more cells than this is drawn again at each use
 _FLOAT_INTEGERS = 1 << 53  # float64 holds every integer up to this
 
@@ -100,12 +101,17 @@ def _exact_type(columns: np.ndarray) -> type:
 
 def _counts(words: np.ndarray) -> np.ndarray:
     rows, n_clusters = words.shape
-    cells = words.astype(np.int64)
-    cells *= n_clusters
-    cells >>= 32
-    cells += np.arange(rows)[:, np.newaxis] * n_clusters
-    counts = np.bincount(cells.ravel(), minlength=rows * n_clusters)
-    return counts.reshape(rows, n_clusters).astype(np.int32)
+    counts = np.empty(words.shape, dtype=np.int32)
+    step = max(_SLAB_CELLS // n_clusters, 1)
+    first_cells = np.arange(step)[:, np.newaxis] * n_clusters
+    for start in range(0, rows, step):
+        cells = words[start:start + step].astype(np.int64)
+        cells *= n_clusters
+        cells >>= 32
+        cells += first_cells[:len(cells)]
+        slab = np.bincount(cells.ravel(), minlength=cells.size)
+        counts[start:start + step] = slab.reshape(cells.shape)
+    return counts
 
 
 def _signs(words: np.ndarray) -> np.ndarray:
@@ -140,8 +146,8 @@ def _drawn(seed: int, label: str, n_resamples: int, n_clusters: int,
     for start in range(0, n_resamples, step):
         rows = min(step, n_resamples - start)
         raw = stream.random_raw((rows * n_clusters + 1) // 2)
-        words = raw.astype("<u8").view("<u4")[:rows * n_clusters]  # low half first, then high
-        yield draw(words.reshape(rows, n_clusters))
+        words = raw.astype("<u8", copy=False).view("<u4")  # low half first, then high
+        yield draw(words[:rows * n_clusters].reshape(rows, n_clusters))
 
 
 def _rows_per_block(n_clusters: int) -> int:

@@ -65,6 +65,7 @@ def test_chunks_do_not_change_a_bit(monkeypatch, cells):
     columns = np.arange(33).reshape(11, 3)
     expected = resampled_totals(columns, 1, 101), flipped_sums(columns[:, 0] / 7, 1, 101)
     monkeypatch.setattr(resampling, "_CHUNK_CELLS", cells)
+    monkeypatch.setattr(resampling, "_SLAB_CELLS", cells // 3)
     for cached in (resampling._CACHED_CELLS, 0):
         monkeypatch.setattr(resampling, "_CACHED_CELLS", cached)
         resampling._whole.cache_clear()
