@@ -1,7 +1,9 @@
 """Worker processes that share the parent's memory by fork; a dead one is reported with its task."""
 
 import multiprocessing
+import os
 import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from multiprocessing.connection import Connection, wait
@@ -105,12 +107,13 @@ def _exit(code: int | None) -> str:
 
 def _serve(pipe: Connection, parent_ends: Sequence[Connection], tasks: Sequence[Any],
            work: Callable[[Any], Any]) -> None:
-    """Works until the parent stops asking, or is gone.
+    """Works until the parent stops asking, or is gone: then a task in progress is given up.
 
     The fork gave this child copies of the parent's ends of the pipes; with one of them open, the
     end of the parent would never be seen.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     for parent_end in parent_ends:
         parent_end.close()
     while True:
@@ -126,3 +129,8 @@ def _serve(pipe: Connection, parent_ends: Sequence[Connection], tasks: Sequence[
             pipe.send(answer)
         except OSError:
             return
+
+
+def _end_with_parent() -> None:
+    wait([multiprocessing.parent_process().sentinel])
+    os._exit(1)
