@@ -8,7 +8,6 @@ from pathlib import Path
 from . import __version__, dataset, weights
 from . import commands as actions
 from .errors import InvalidConfig, LengthMirrorError
-from .ladder import PATHS
 
 FOLDERS = {"registration": "preregistration", "config": "config", "artifacts": "artifacts"}
 
@@ -110,9 +109,7 @@ def _add_score(commands) -> None:
                         help="only the first N units, for a trial; needs --output")
     parser.add_argument("--output", type=Path, metavar="DIR",
                         help="write the table and its manifest here instead of the artifacts")
-    parser.add_argument("--path", choices=PATHS,
-                        help="another way of computing the logits than the registered one, for "
-                             "comparison; needs --output")
+    _add_no_prefix_sharing(parser, "; needs --output where the registered path is another")
     parser.add_argument("--work", type=Path, default=Path(".lengthmirror/scoring"), metavar="DIR",
                         help="where finished groups are kept (default: .lengthmirror/scoring)")
     _add_data(parser)
@@ -135,10 +132,16 @@ def _add_verify(commands) -> None:
     parser.add_argument("--rescore", type=_positive, metavar="K",
                         help="score K random units of each rung with logits again and compare")
     parser.add_argument("--rung", metavar="RUNG", help="score only this rung again")
+    _add_no_prefix_sharing(parser, ", to compare the two")
     parser.add_argument("--sample-seed", type=int, metavar="N",
                         help="choose the same units again (default: a new choice, printed)")
     _add_data(parser)
     _add_weights(parser)
+
+
+def _add_no_prefix_sharing(parser, when: str) -> None:
+    parser.add_argument("--no-prefix-sharing", action="store_true",
+                        help="compute every prompt from its first token, the reference path" + when)
 
 
 def _positive(text: str) -> int:

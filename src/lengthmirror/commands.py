@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .errors import InvalidConfig, InvalidLogits, LengthMirrorError
-from .ladder import find_rung
+from .ladder import FROM_SCRATCH, find_rung
 from .logit_table import read_logits, summary
 from .manifest import NAME, read_manifest
 from .receipt import RECEIPT, read_receipt
@@ -33,7 +33,7 @@ def score(options: argparse.Namespace) -> None:
     """``lengthmirror score``."""
     study = _study(options)
     registered = find_rung(study.rungs, options.rung)
-    rung = replace(registered, path=options.path or registered.path)
+    rung = replace(registered, path=_path(options) or registered.path)
     job = _scoring_job()
     output = job.check_output(options.output, options.artifacts, options.limit_units,
                               rung != registered)
@@ -68,6 +68,8 @@ def verify(options: argparse.Namespace) -> int:
     """``lengthmirror verify``: 1 when a check fails or re-scored verdicts differ."""
     if options.rung and not options.rescore:
         raise InvalidConfig("--rung names what --rescore scores again; give both.")
+    if options.no_prefix_sharing and not options.rescore:
+        raise InvalidConfig("--no-prefix-sharing is a way of scoring again; give --rescore too.")
     if options.rescore:
         return _rescore(options)
     from .registration import overall
@@ -92,10 +94,15 @@ def _rescore(options: argparse.Namespace) -> int:
     for slug in chosen:
         find_rung(study.rungs, slug)
         comparison = job.rescore(study, slug, _places(job, options), options.rescore, seed,
-                                 paths[slug])
+                                 paths[slug], _path(options))
         print(f"{slug}: {comparison.sentence}")
         changes += comparison.verdict_changes
     return int(changes > 0)
+
+
+def _path(options: argparse.Namespace) -> str | None:
+    """The path asked for, or None for the registered one."""
+    return FROM_SCRATCH if options.no_prefix_sharing else None
 
 
 def _study(options: argparse.Namespace):

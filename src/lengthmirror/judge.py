@@ -3,8 +3,9 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -17,6 +18,8 @@ from .ladder import Rung
 from .scoring_plan import PromptScore
 from .shared_prefix import check_layers, last_logits
 from .weights import LocalWeights
+
+NOT_DETERMINISTIC = re.compile(r"(\S+) does not have a deterministic implementation")
 
 
 class Judge:
@@ -53,9 +56,9 @@ class Judge:
             unit: how an error names the prompt.
 
         Raises:
-            ScoringFailed: a logit is not finite.
+            ScoringFailed: a logit is not finite, or an operation has no deterministic form.
         """
-        with torch.inference_mode():
+        with torch.inference_mode(), self._named_operations():
             batch = torch.tensor([ids], device=self.model.device)
             logits = self.model(batch, use_cache=False, logits_to_keep=1).logits[0, -1].float()
         return prompt_score(logits, len(ids), option_ids, f"{self.rung.slug}: {unit}")
@@ -74,18 +77,34 @@ class Judge:
 
         Raises:
             InvalidJudge: an attention kind for which reuse has not been checked.
-            ScoringFailed: a logit is not finite.
+            ScoringFailed: a logit is not finite, or an operation has no deterministic form.
         """
         check_layers(self.model, self.rung.slug)
-        with self._attention():
-            logits, computed = last_logits(self.model, prompts)
+        with self._attention(), self._named_operations():
+            logits, computed = last_logits(self.model, prompts, self.rung.suffixes_per_forward)
         return [prompt_score(row, len(ids), option_ids, f"{self.rung.slug}: {unit}")
                 for row, ids, unit in zip(logits, prompts, units)], computed
 
     def _attention(self) -> AbstractContextManager:
         """On the CPU, ``sdpa`` is computed in chunks: the same sums with less work."""
-        chunks = self.rung.device == "cpu" and self.rung.attention == "sdpa"
+        rung = self.rung
+        chunks = (rung.device == "cpu" and rung.attention == "sdpa"
+                  and rung.suffixes_per_forward == 1)
         return attention_in_chunks(self.model) if chunks else nullcontext()
+
+    @contextmanager
+    def _named_operations(self) -> Iterator[None]:
+        """Turns torch's refusal of an operation into an error that names it."""
+        try:
+            yield
+        except RuntimeError as error:
+            found = NOT_DETERMINISTIC.search(str(error))
+            if not found:
+                raise
+            raise ScoringFailed(
+                f"{self.rung.slug}: the operation {found[1]} has no deterministic form on the "
+                f"device {self.rung.device!r}, so its logits could not be made again; score the "
+                "judge on another device.") from error
 
     def _check_parameters(self) -> None:
         loaded = sum(parameter.numel() for parameter in self.model.parameters())

@@ -46,7 +46,11 @@ class Weights:
 
 @dataclass(frozen=True)
 class Rung:
-    """One judge: a model, its prompt mode and everything that fixes its logits."""
+    """One judge: a model, its prompt mode and everything that fixes its logits.
+
+    ``suffixes_per_forward``: how many endings of one prefix the shared-prefix path computes
+    together, padded to the longest; more than 1 pays on an accelerator.
+    """
     slug: str
     model: str
     family: str
@@ -63,6 +67,7 @@ class Rung:
     unscored_reason: str | None
     weights: Weights
     template_date: datetime.date
+    suffixes_per_forward: int = 1
 
 
 @dataclass(frozen=True)
@@ -138,13 +143,16 @@ def _rung(entry: Table, date: datetime.date) -> Rung:
         device=entry.choice("device", ("cpu", "cuda")), threads=entry.take("threads", int),
         path=entry.choice("path", PATHS), licence=entry.take("licence", str),
         unscored_reason=_optional(entry, "unscored_reason", str),
-        weights=_weights(entry.table("weights")), template_date=date)
+        weights=_weights(entry.table("weights")), template_date=date,
+        suffixes_per_forward=(entry.take("suffixes_per_forward", int)
+                              if "suffixes_per_forward" in entry else 1))
     entry.done()
     if not SLUG.fullmatch(rung.slug):
         raise InvalidConfig(f"{entry.where}: 'slug' may hold small letters, digits, dots and "
                             f"hyphens only, got {rung.slug!r}.")
-    if rung.parameters < 1 or rung.threads < 1:
-        raise InvalidConfig(f"{entry.where}: 'parameters' and 'threads' must be at least 1.")
+    if min(rung.parameters, rung.threads, rung.suffixes_per_forward) < 1:
+        raise InvalidConfig(f"{entry.where}: 'parameters', 'threads' and 'suffixes_per_forward' "
+                            "must be at least 1.")
     return rung
 
 

@@ -20,7 +20,8 @@ from .study import Study
 SCHEMA = 1
 NAME = "MANIFEST.json"
 SECTIONS = ("pairs", "rungs")
-REGISTERED = ("prompt_mode", "bos", "dtype", "attention", "device", "threads", "path")
+REGISTERED = ("prompt_mode", "bos", "dtype", "attention", "device", "threads", "path",
+              "suffixes_per_forward")
 
 
 def registered_settings(rung: Rung) -> dict[str, Any]:

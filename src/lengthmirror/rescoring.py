@@ -19,21 +19,29 @@ class Comparison:
     Attributes:
         n_units: units scored again, each in both orders.
         seed: what chose them; the same seed chooses them again.
+        longest_prompt: tokens of the longest prompt scored again.
         largest_difference: largest absolute difference of an option logit.
         verdict_changes: orderings whose verdict is another one.
+        close: orderings (question_id, turn, model_a, model_b) whose committed margin between the
+            options is smaller than the largest difference.
         bits_agree: every stored value of every row is the same.
     """
     n_units: int
     seed: int
+    longest_prompt: int
     largest_difference: float
     verdict_changes: int
+    close: tuple[tuple, ...]
     bits_agree: bool
 
     @property
     def sentence(self) -> str:
-        return (f"{self.n_units} units scored again (sample seed {self.seed}): largest logit "
-                f"difference {self.largest_difference:.3g}, verdict changes "
-                f"{self.verdict_changes} of {2 * self.n_units}, bits "
+        close = "; ".join(f"question {question} turn {turn} {first} before {second}"
+                          for question, turn, first, second in self.close)
+        return (f"{self.n_units} units scored again (sample seed {self.seed}; longest prompt "
+                f"{self.longest_prompt} tokens): largest logit difference "
+                f"{self.largest_difference:.3g}, verdict changes {self.verdict_changes} of "
+                f"{2 * self.n_units}, margins below that difference: {close or 'none'}; bits "
                 f"{'agree' if self.bits_agree else 'differ'}.")
 
 
@@ -64,9 +72,11 @@ def compare(committed: pa.Table, again: pa.Table, slug: str, seed: int) -> Compa
     if before["prompt_sha256"].to_pylist() != again["prompt_sha256"].to_pylist():
         raise InvalidLogits(f"{slug}: the committed rows were made from other prompts.")
     old, new = _option_logits(before), _option_logits(again)
-    changed = np.sign(old[:, 0] - old[:, 1]) != np.sign(new[:, 0] - new[:, 1])
-    return Comparison(len(wanted) // 2, seed, float(np.abs(old - new).max()),
+    margin, largest = old[:, 0] - old[:, 1], float(np.abs(old - new).max())
+    changed = np.sign(margin) != np.sign(new[:, 0] - new[:, 1])
+    return Comparison(len(wanted) // 2, seed, max(again["n_tokens"].to_pylist()), largest,
                       int(np.count_nonzero(changed)),
+                      tuple(wanted[at] for at in np.flatnonzero(np.abs(margin) < largest)),
                       before.combine_chunks().equals(again.combine_chunks()))
 
 

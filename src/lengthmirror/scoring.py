@@ -16,6 +16,7 @@ from .errors import InvalidJudge
 from .files import json_bytes, write_bytes
 from .ladder import SHARED_PREFIX, Rung
 from .logit_table import LOGITS_SCHEMA
+from .manifest import registered_settings
 from .scoring_plan import Group, Prompt, PromptScore
 from .workers import run_tasks
 
@@ -61,9 +62,8 @@ class ScoringRun:
 def judge_key(judge: Scorer, templates_sha256: str, environment: dict) -> str:
     """sha256 of everything but the prompts that a judge's logits depend on."""
     rung = judge.rung
-    return _digest({"weights": rung.weights.identity, "dtype": rung.dtype,
-                    "attention": rung.attention, "device": rung.device, "threads": rung.threads,
-                    "path": rung.path, "engine": ENGINE, "templates": templates_sha256,
+    return _digest({"weights": rung.weights.identity, **registered_settings(rung),
+                    "engine": ENGINE, "templates": templates_sha256,
                     "tokenizer": judge.tokenizer_sha256, "environment": environment})
 
 

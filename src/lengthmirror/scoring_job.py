@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tqdm import tqdm
@@ -24,7 +24,7 @@ from .manifest import (
 )
 from .pairs import read_pairs, write_pairs
 from .rescoring import Comparison, compare, sample_units
-from .scoring import ScoringRun, judge_key, score_groups
+from .scoring import ENGINE, ScoringRun, judge_key, score_groups
 from .scoring_plan import Group, Unit, make_groups, scoring_units
 from .study import Study
 from .unit_builder import unit_rows
@@ -78,13 +78,16 @@ def score_rung(study: Study, rung: Rung, places: Places, output: Path, work: Pat
 
 
 def rescore(study: Study, slug: str, places: Places, n_units: int, seed: int,
-            logits_path: Path) -> Comparison:
+            logits_path: Path, path: str | None = None) -> Comparison:
     """Scores ``n_units`` random units of a committed rung again and compares.
+
+    ``path``: the one to score them by; None means the registered one.
 
     Raises:
         InvalidLogits: the rung has no logits, or they are of other prompts.
     """
-    rung = find_rung(study.rungs, slug)
+    registered = find_rung(study.rungs, slug)
+    rung = replace(registered, path=path or registered.path)
     if not logits_path.exists():
         raise InvalidLogits(f"{slug}: {logits_path} does not exist; there is nothing to compare.")
     committed = read_logits(logits_path, slug)
@@ -134,8 +137,8 @@ def check_output(output: Path | None, artifacts: Path, limit_units: int | None,
         raise InvalidConfig("--limit-units makes an incomplete table; give it a folder of its own "
                             "with --output.")
     if other_path and not own:
-        raise InvalidConfig("--path names another path than the registered one; give the table a "
-                            "folder of its own with --output.")
+        raise InvalidConfig("--no-prefix-sharing is another path than the registered one; give the "
+                            "table a folder of its own with --output.")
     return output or artifacts
 
 
@@ -147,7 +150,7 @@ def _entry(study: Study, judge: Judge, run: ScoringRun, path: Path, judgments: J
         "templates_sha256": study.templates_sha256, "registration_digest": study.digest,
         "option_ids": list(run.option_ids),
         "content_matches": judgments.content_matches,
-        **registered_settings(rung),
+        **registered_settings(rung), "engine": ENGINE,
         "tokens_computed": run.tokens_computed, "prompt_tokens": sum(run.columns["n_tokens"]),
         "group_seconds": round(run.group_seconds, 1), "resumed_groups": run.resumed_groups}
 

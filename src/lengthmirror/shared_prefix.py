@@ -62,30 +62,106 @@ def check_layers(model: Any, slug: str) -> None:
                            f"kind {unchecked[0]!r}; path = 'from_scratch' scores them.")
 
 
-def last_logits(model: Any, sequences: Sequence[Sequence[int]]) -> tuple[list[torch.Tensor], int]:
+def plan_batches(steps: Sequence[Step], lengths: Sequence[int], size: int) -> list[list[Step]]:
+    """Neighbouring steps that go through the model together.
+
+    Steps share a batch when they end one and the same prefix and no later step goes on from what
+    they add to the cache.
+
+    Args:
+        steps: from ``plan_steps``.
+        lengths: of the sequences, by index.
+        size: steps of one batch at most.
+    """
+    later = [step.kept for step in steps[1:]] + [0]
+    batches: list[list[Step]] = []
+    open_batch = False
+    for step, next_kept in zip(steps, later):
+        ends = next_kept <= step.kept < lengths[step.index]
+        if (ends and open_batch and batches[-1][0].kept == step.kept
+                and len(batches[-1]) < size):
+            batches[-1].append(step)
+        else:
+            batches.append([step])
+        open_batch = ends
+    return batches
+
+
+def last_logits(model: Any, sequences: Sequence[Sequence[int]],
+                batch_size: int = 1) -> tuple[list[torch.Tensor], int]:
     """Logits of each sequence's last position, and how many tokens were computed.
 
     Args:
         model: a causal language model that ``check_layers`` accepts.
         sequences: non-empty token ids.
+        batch_size: endings of one prefix that are computed together, padded to the longest of
+            them; 1 pads nothing.
 
     Returns:
-        float32 vectors [vocabulary] in the order of ``sequences``, and the number of tokens.
+        float32 vectors [vocabulary] in the order of ``sequences``, and the number of tokens,
+        padding included.
     """
-    results: dict[int, torch.Tensor] = {}
-    cache, length, computed = DynamicCache(), 0, 0
+    walk = _Walk(model, sequences)
+    lengths = [len(sequence) for sequence in sequences]
     with torch.inference_mode():
-        for step in plan_steps(sequences):
-            sequence = sequences[step.index]
-            if step.kept < len(sequence):
-                if step.kept < length:
-                    cache.crop(step.kept - length)
-                batch = torch.tensor([sequence[step.kept:]], device=model.device)
-                latest = model(batch, **{_cache_argument(model): cache}, use_cache=True,
-                               logits_to_keep=1).logits[0, -1].float()
-                length, computed = len(sequence), computed + len(sequence) - step.kept
-            results[step.index] = latest
-    return [results[index] for index in range(len(sequences))], computed
+        for batch in plan_batches(plan_steps(sequences), lengths, batch_size):
+            if len(batch) == 1:
+                walk.go_on(batch[0])
+            else:
+                walk.branch(batch)
+    return [walk.logits[index] for index in range(len(sequences))], walk.computed
+
+
+class _Walk:
+    """Depth-first through the trie, with the cache of the sequence computed last."""
+
+    def __init__(self, model: Any, sequences: Sequence[Sequence[int]]):
+        self._model, self._sequences = model, sequences
+        self._cache, self._length = DynamicCache(), 0
+        self._argument = _cache_argument(model)
+        self.logits: dict[int, torch.Tensor] = {}
+        self.computed = 0
+
+    def go_on(self, step: Step) -> None:
+        """Computes one sequence and keeps it in the cache."""
+        sequence = self._sequences[step.index]
+        if step.kept < len(sequence):
+            self._crop(step.kept)
+            self._latest = self._forward([sequence[step.kept:]], self._cache, 1)[0, -1].float()
+            self._length = len(sequence)
+        self.logits[step.index] = self._latest
+
+    def branch(self, batch: Sequence[Step]) -> None:
+        """Computes several endings of the prefix in the cache, which stays as it is."""
+        self._crop(batch[0].kept)
+        endings = [self._sequences[step.index][step.kept:] for step in batch]
+        longest = max(map(len, endings))
+        last = torch.tensor([len(ending) - 1 for ending in endings], device=self._model.device)
+        kept, place = torch.unique(last, return_inverse=True)
+        padded = [[*ending, *[ending[-1]] * (longest - len(ending))] for ending in endings]
+        logits = self._forward(padded, self._copies(len(batch)), kept)
+        for row, step in enumerate(batch):
+            self.logits[step.index] = self._latest = logits[row, place[row]].float()
+
+    def _forward(self, rows: list[list[int]], cache: DynamicCache,
+                 keep: int | torch.Tensor) -> torch.Tensor:
+        self.computed += len(rows) * len(rows[0])
+        ids = torch.tensor(rows, device=self._model.device)
+        return self._model(ids, **{self._argument: cache}, use_cache=True,
+                           logits_to_keep=keep).logits
+
+    def _crop(self, length: int) -> None:
+        if length < self._length:
+            self._cache.crop(length - self._length)
+            self._length = length
+
+    def _copies(self, n: int) -> DynamicCache:
+        """A cache of n rows, each with what the cache holds."""
+        copies = DynamicCache()
+        for index, layer in enumerate(self._cache.layers if self._length else ()):
+            copies.update(layer.keys.expand(n, -1, -1, -1), layer.values.expand(n, -1, -1, -1),
+                          index)
+        return copies
 
 
 def _cache_argument(model: Any) -> str:

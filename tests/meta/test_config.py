@@ -114,7 +114,8 @@ LADDER_FAULTS = {
     "rung without parameters": (r"^parameters = 134515008\n", "",
                                 "the required key 'parameters' is missing."),
     "rung with no parameters": (r"^parameters = 134515008", "parameters = 0",
-                                "'parameters' and 'threads' must be at least 1."),
+                                "'parameters', 'threads' and 'suffixes_per_forward' must be at "
+                                "least 1."),
     "rung without dtype": (r'^dtype = "float32"\n', "", "the required key 'dtype' is missing."),
     "rung without attention": (r'^attention = "sdpa"\n', "",
                                "the required key 'attention' is missing."),

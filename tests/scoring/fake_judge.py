@@ -4,6 +4,7 @@ Run as a program, ``fake_judge.py WORK_FOLDER TABLE WORKERS``, it scores all but
 question 1, which come last and never end, so that it can be killed at any moment.
 """
 
+import datetime
 import hashlib
 import os
 import signal
@@ -59,7 +60,7 @@ class FakeJudge:
 def fake_rung(**changes) -> Rung:
     weights = Weights("hub", None, None, None, "invented/fake", "c" * 40, None)
     rung = Rung("fake", "fake", "fake", 1, 1, "chat", "template", "float32", "sdpa", "cpu", 1,
-                "from_scratch", "Apache-2.0", None, weights, None)
+                "from_scratch", "Apache-2.0", None, weights, datetime.date(2020, 2, 3))
     return replace(rung, **changes)
 
 

@@ -24,7 +24,7 @@ dtype = "float32"
 attention = "sdpa"
 device = "cpu"
 threads = 1
-path = "from_scratch"
+path = "shared_prefix"
 licence = "Apache-2.0"
 [rung.weights]
 format = "hub"

@@ -184,7 +184,7 @@ def test_broken_manifest_is_refused_before_the_work(small, refuse, command):
     assert "MANIFEST.json is not valid JSON" in refuse(command=command)
 
 
-@pytest.mark.parametrize("trial", ["--limit-units=3", "--path=shared_prefix"])
+@pytest.mark.parametrize("trial", ["--limit-units=3", "--no-prefix-sharing"])
 @pytest.mark.parametrize("where", ["none", "artifacts"])
 def test_trial_never_goes_into_the_artifacts(small, refuse, where, trial):
     """A limited run, or one by another path, needs an output folder that is not the artifacts."""

@@ -143,3 +143,25 @@ def test_planning_a_run_needs_no_model_library():
             "sys.exit(any(name in sys.modules for name in ('torch', 'transformers', 'datasets')))")
     assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)},
                           timeout=120).returncode == 0
+
+
+def test_operation_without_deterministic_form_is_named(judge, monkeypatch):
+    """An operation that torch cannot do deterministically ends scoring, by its name."""
+    def forward(ids, **_):
+        return torch.zeros(3).put_(torch.tensor([0, 1]), torch.tensor([1.0, 2.0]))
+
+    ids, options = judge.encoder.encode(TEXTS[0], "u"), judge.encoder.option_ids(TEXTS[0])
+    monkeypatch.setattr(judge.model, "forward", forward)
+    with pytest.raises(ScoringFailed, match="^tiny: the operation put_ has no deterministic form "
+                                            "on the device 'cpu'"):
+        judge.score(ids, options, "u")
+
+
+def test_other_errors_of_a_model_are_not_renamed(judge, monkeypatch):
+    """Only torch's refusal is put into a sentence of ours."""
+    def forward(ids, **_):
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(judge.model, "forward", forward)
+    with pytest.raises(RuntimeError, match="^something else$"):
+        judge.score([1], (2, 3), "u")

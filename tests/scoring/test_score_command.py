@@ -17,6 +17,7 @@ from lengthmirror.frozen import sha256_file
 from lengthmirror.judge import Judge
 from lengthmirror.manifest import check_logits_entry, read_manifest
 from lengthmirror.pairs import read_pairs
+from lengthmirror.scoring import ENGINE
 from lengthmirror.scoring_job import Places, plan
 from lengthmirror.weights import locate_weights
 
@@ -141,9 +142,10 @@ def test_rows_are_the_judges_own_scores(small, small_config, tiny_weights, rung)
     groups, _ = plan(small_config, Places(small.artifacts, tiny_weights, small.data))
     first, last = groups[0], groups[-1]
     for group, of_group in ((first, rows[:len(first.prompts)]), (last, rows[-len(last.prompts):])):
-        for prompt, row in zip(group.prompts, of_group, strict=True):
-            ids = judge.encoder.encode(prompt.text, "u")
-            score = judge.score(ids, judge.encoder.option_ids(prompt.text), "u")
+        ids = [judge.encoder.encode(prompt.text, "u") for prompt in group.prompts]
+        scores, _ = judge.score_shared(ids, judge.encoder.option_ids(group.prompts[0].text),
+                                       ["u"] * len(ids))
+        for prompt, score, row in zip(group.prompts, scores, of_group, strict=True):
             assert row | asdict(score) == row and row["prompt_sha256"] == prompt.sha256
             assert (row["model_a"], row["model_b"]) == (prompt.slot_a, prompt.slot_b)
 
@@ -159,7 +161,8 @@ def test_manifest_says_what_the_table_is(small, small_config, tiny_weights):
     assert entry["content_matches"] == {"human": True, "gpt4_pair": True}
     assert set(entry["versions"]) >= {"torch", "transformers", "python"}
     assert {"model", "instruction_set"} <= set(entry["cpu"])
-    assert entry["prompt_tokens"] == entry["tokens_computed"] > N_ROWS
+    assert entry["prompt_tokens"] > entry["tokens_computed"] > N_ROWS
+    assert entry["path"] == "shared_prefix" and entry["engine"] == ENGINE
     assert len(set(entry["option_ids"])) == 2 and entry["wall_seconds"] > 0
     assert json.dumps(entry)  # plain values alone
 

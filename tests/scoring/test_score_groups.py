@@ -137,10 +137,10 @@ def test_part_of_another_group_is_a_miss(tmp_path):
 
 @pytest.mark.parametrize("field, value", [
     ("dtype", "bfloat16"), ("attention", "eager"), ("device", "cuda"), ("threads", 2),
-    ("path", "other"), ("weights", replace(fake_rung().weights, revision="d" * 40)),
+    ("path", "other"), ("suffixes_per_forward", 2), ("bos", "none"), ("weights", replace(fake_rung().weights, revision="d" * 40)),
 ])
 def test_changed_rung_is_another_key(field, value):
-    """Weights, dtype, attention, device, threads and path are each part of the key."""
+    """Weights and every setting that can change a logit are each part of the key."""
     changed = FakeJudge(fake_rung(**{field: value}))
     assert key_of(changed) != key_of(FakeJudge(fake_rung()))
 
@@ -157,7 +157,8 @@ def test_changed_surroundings_are_another_key():
 
 def test_name_and_prose_of_a_rung_are_not_in_its_key():
     """What logits do not depend on (model name, licence, size) is no reason to score anew."""
-    changed = fake_rung(model="other", family="other", licence="other", parameters=7)
+    changed = fake_rung(model="other", family="other", licence="other", parameters=7,
+                        unscored_reason="other")
     assert key_of(FakeJudge(changed)) == key_of(FakeJudge(fake_rung()))
 
 

@@ -16,7 +16,12 @@ from lengthmirror.ladder import FROM_SCRATCH, PATHS, SHARED_PREFIX  # noqa: E402
 from lengthmirror.prompts import prompt_sha256, prompt_text  # noqa: E402
 from lengthmirror.scoring import score_groups  # noqa: E402
 from lengthmirror.scoring_plan import Group, Prompt  # noqa: E402
-from lengthmirror.shared_prefix import check_layers, last_logits, plan_steps  # noqa: E402
+from lengthmirror.shared_prefix import (  # noqa: E402
+    check_layers,
+    last_logits,
+    plan_batches,
+    plan_steps,
+)
 from lengthmirror.weights import locate_weights  # noqa: E402
 
 VOCABULARY, WINDOW = 64, 16
@@ -87,6 +92,44 @@ def test_steps_compute_every_distinct_prefix_once_against_definition(sequences):
     assert sorted(step.index for step in steps) == list(range(len(sequences)))
     assert (sum(len(sequences[step.index]) - step.kept for step in steps)
             == distinct_prefixes(sequences))
+
+
+@settings(deadline=None, derandomize=True)
+@given(SEQUENCES, st.integers(1, 4))
+def test_batches_are_endings_of_one_prefix(sequences, size):
+    """Batches keep the order of the steps; one of several adds nothing a later step needs."""
+    steps = plan_steps(sequences)
+    batches = plan_batches(steps, [len(sequence) for sequence in sequences], size)
+    assert [step for batch in batches for step in batch] == steps
+    assert all(len(batch) <= size for batch in batches)
+    cached = []
+    for batch in batches:
+        for step in batch:
+            assert cached[:step.kept] == sequences[step.index][:step.kept]
+        if len(batch) == 1:
+            cached = sequences[batch[0].index]
+        else:
+            assert len({step.kept for step in batch}) == 1
+            cached = cached[:batch[0].kept]
+
+
+def test_siblings_share_a_batch():
+    """Three endings of one prefix go together after the first of them brought the prefix."""
+    sequences = [[1, 1, 2], [1, 1, 3], [1, 1, 4], [1, 1, 5]]
+    batches = plan_batches(plan_steps(sequences), [3, 3, 3, 3], 2)
+    assert [[step.index for step in batch] for batch in batches] == [[0], [1, 2], [3]]
+
+
+@pytest.mark.parametrize("size", [2, 3, 16])
+def test_batches_of_endings_against_scoring_from_scratch(model, size):
+    """Padded endings of one prefix give the logits of whole prompts; padding is counted."""
+    sequences = prompts()
+    start = sequences[0][:60]
+    sequences += [start + ending for ending in ([1], [2, 3, 4], [5] * 30, [6] * 9)]
+    logits, computed = last_logits(model, sequences, size)
+    for sequence, shared in zip(sequences, logits):
+        assert torch.allclose(shared, from_scratch(model, sequence), atol=1e-5, rtol=0)
+    assert computed > last_logits(model, sequences)[1]
 
 
 @settings(deadline=None, derandomize=True)
