@@ -7,7 +7,7 @@ import pytest
 
 from lengthmirror.errors import InvalidJudge, InvalidLogits, ScoringFailed
 from lengthmirror.logit_table import read_logits
-from lengthmirror.scoring import score_groups
+from lengthmirror.scoring import ENGINE, score_groups
 
 from .fake_judge import (
     GROUPS,
@@ -153,6 +153,13 @@ def test_changed_surroundings_are_another_key():
             key_of(judge, environment={"versions": {"torch": "2"}, "cpu": {"model": "x"}}),
             key_of(judge, environment={"versions": {"torch": "1"}, "cpu": {"model": "y"}})}
     assert len(keys) == 5
+
+
+def test_another_engine_is_another_key(monkeypatch):
+    """Groups kept from before a change of the engine are scored again."""
+    before = key_of(FakeJudge(fake_rung()))
+    monkeypatch.setattr("lengthmirror.scoring.ENGINE", ENGINE + 1)
+    assert key_of(FakeJudge(fake_rung())) != before
 
 
 def test_name_and_prose_of_a_rung_are_not_in_its_key():
