@@ -137,7 +137,8 @@ def test_part_of_another_group_is_a_miss(tmp_path):
 
 @pytest.mark.parametrize("field, value", [
     ("dtype", "bfloat16"), ("attention", "eager"), ("device", "cuda"), ("threads", 2),
-    ("path", "other"), ("suffixes_per_forward", 2), ("bos", "none"), ("weights", replace(fake_rung().weights, revision="d" * 40)),
+    ("path", "other"), ("suffixes_per_forward", 2), ("bos", "none"),
+    ("weights", replace(fake_rung().weights, revision="d" * 40)),
 ])
 def test_changed_rung_is_another_key(field, value):
     """Weights and every setting that can change a logit are each part of the key."""
