@@ -14,6 +14,7 @@ import numpy as np
 from .errors import InvalidConfig, InvalidLogits
 from .intervals import Estimate, Proportion
 from .judge_statistics import HumanStatistics, JudgeStatistics, human_statistics, judge_statistics
+from .length_curve import LengthBin, human_length_curve, judge_length_curve
 from .logit_alignment import align_logits
 from .logit_table import read_logits
 from .manifest import NAME, check_logits_entry, check_unit_table_entry, read_manifest
@@ -25,6 +26,7 @@ from .verdicts import OrderedLogits, Verdicts, order_debiased_verdicts, primary_
 GPT4, HUMANS = "gpt4-published", "humans"
 REFERENCES = (GPT4, HUMANS)
 MASS_PERCENTILE = 5  # the option mass is described by its mean and its 5th percentile
+MODEL = ("model", "family", "parameters", "unscored_reason")  # of the rung; null for references
 STATISTICS = ("r_long", "gap", "gap_adjusted", "gap_within", "gap_consistent", "lean", "human_gap",
               "human_lean", "gap_matched", "shortfall", "excess_lean", "d_prime", "criterion",
               "sign_flip_p", "bootstrap_p", "equivalence_p_0", "equivalence_p_H", "facts", "flags",
@@ -134,13 +136,15 @@ def gpt4_row(inputs: Inputs) -> Row:
     """The reference row of GPT-4's published pair verdicts; a tie of either kind scores 0.5."""
     score4 = published_score4(inputs.pairs, inputs.units)
     statistics = judge_statistics(inputs.units, score4, None, inputs.study.rule)
-    return _row(inputs, GPT4, "reference", **_fields(statistics))
+    curve = judge_length_curve(inputs.units, score4, inputs.study.rule)
+    return _row(inputs, GPT4, "reference", **_fields(statistics), length_curve=_curve(curve))
 
 
 def humans_row(inputs: Inputs) -> Row:
     """The reference row of the leave-one-out human gap; the rule classifies judges only."""
     human = human_statistics(inputs.units, inputs.study.rule)
-    return _row(inputs, HUMANS, "reference", **_human_fields(human))
+    curve = human_length_curve(inputs.units, inputs.study.rule)
+    return _row(inputs, HUMANS, "reference", **_human_fields(human), length_curve=_curve(curve))
 
 
 def published_score4(pairs: PairTable, units: Units) -> np.ndarray:
@@ -155,7 +159,9 @@ def published_score4(pairs: PairTable, units: Units) -> np.ndarray:
 def _judged(units: Units, verdicts: Verdicts, rule: Rule) -> Row:
     found = verdicts.diagnostics
     statistics = judge_statistics(units, verdicts.score4, found.consistent, rule)
-    return {**_fields(statistics), "slot_a_share": found.slot_a_share,
+    curve = judge_length_curve(units, verdicts.score4, rule)
+    return {**_fields(statistics), "length_curve": _curve(curve),
+            "slot_a_share": found.slot_a_share,
             "option_mass": asdict(found.option_mass), "exact_ties": found.exact_ties}
 
 
@@ -163,9 +169,11 @@ def _row(inputs: Inputs, name: str, status: str, **fields: Any) -> Row:
     registration = inputs.registration
     if status != "not_run" and not registration.registered:
         status = "unregistered"
-    empty = dict.fromkeys(("class", *STATISTICS, "order_debiased"))
+    rung = inputs.study.rungs.get(name)
+    what = {key: getattr(rung, key, None) for key in MODEL}
+    empty = dict.fromkeys(("class", *STATISTICS, "length_curve", "order_debiased"))
     return {"rung": name, "status": status, "registration_digest": registration.digest,
-            "registration_status": registration.status, **empty, **fields}
+            "registration_status": registration.status, **what, **empty, **fields}
 
 
 def _fields(statistics: JudgeStatistics) -> Row:
@@ -176,6 +184,11 @@ def _fields(statistics: JudgeStatistics) -> Row:
 def _human_fields(human: HumanStatistics) -> Row:
     return {"r_long": _plain(human.r_long), "gap": _plain(human.gap), "lean": _plain(human.lean),
             "human_gap": _plain(human.gap), "human_lean": _plain(human.lean)}
+
+
+def _curve(bins: list[LengthBin]) -> list[Row]:
+    return [{"relative_difference": {"low": each.low, "median": each.median, "high": each.high},
+             "r_long": _plain(each.r_long)} for each in bins]
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ matched by replacing verdict i, keeping units, labels and weights (PREREGISTRATI
 With l longer, t tie and s shorter votes, the pairs of a unit are counted rather than listed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lcm
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,14 @@ class LeaveOneOut:
     verdicts_shorter: np.ndarray
     n_units: int
     n_pairs: int
+
+    def only(self, keep: np.ndarray) -> "LeaveOneOut":
+        """The pairs of the units where ``keep`` bool[n] is true; the others weigh nothing.
+
+        ``n_units`` and ``n_pairs`` stay those of all units.
+        """
+        names = ("longer", "shorter", "verdicts_longer", "verdicts_shorter")
+        return replace(self, **{name: getattr(self, name) * keep for name in names})
 
 
 def leave_one_out(units: "Units") -> LeaveOneOut:

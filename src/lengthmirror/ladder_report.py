@@ -30,6 +30,7 @@ def registration_section(study: Study, status: str) -> dict[str, Any]:
     return {"digest": study.digest, "status": status, "tau": float(rule.units.tau),
             "alpha": rule.intervals.alpha, "delta_0": rule.decision.delta_0,
             "delta_h": rule.decision.delta_h, "delta_b": rule.decision.delta_b,
+            "pc_min": rule.decision.pc_min,
             "seed": rule.bootstrap.seed, "n_resamples": rule.bootstrap.n_resamples}
 
 

@@ -18,7 +18,8 @@ AREAS = {
     "registered": "rule ladder study receipt freeze",
     "data": "dataset pairs prompts unit_builder",
     "statistics": "resampling subset_sums intervals gap human_gap joint_bootstrap "
-                  "human_statistics decision judge_statistics verdicts scale scale_outcome",
+                  "human_statistics decision judge_statistics verdicts length_curve scale "
+                  "scale_outcome",
     "tables": "logit_table logit_alignment manifest",
     "judging": "weights encoding chunked_attention shared_prefix judge environment workers "
                "scoring_plan scoring rescoring scoring_job",
