@@ -1,4 +1,4 @@
-"""The command ``lengthmirror``: builds the unit table, scores rungs, freezes and verifies."""
+"""The command ``lengthmirror``: builds the unit table, scores rungs, freezes, verifies, reports."""
 
 import argparse
 import os
@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_score(commands)
     _add_freeze(commands)
     _add_verify(commands)
+    _add_report(commands)
     return parser
 
 
@@ -58,13 +59,13 @@ def _command(commands, name: str, function, description: str) -> argparse.Argume
 
 def _take_folders(options: argparse.Namespace) -> None:
     """The project's own folders, or all three of another study: never a mixture of the two."""
-    given = [name for name in FOLDERS if getattr(options, name) is not None]
+    given = [name for name in FOLDERS if getattr(options, name, None) is not None]
     missing = [f"--{name}" for name in FOLDERS if name not in given]
     if given and missing:
         raise InvalidConfig(f"--{given[0]} names another study; give {' and '.join(missing)} too, "
                             "so that no other study's files are used or replaced.")
     for name, folder in FOLDERS.items():
-        setattr(options, name, getattr(options, name) or Path(folder))
+        setattr(options, name, getattr(options, name, None) or Path(folder))
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
@@ -137,6 +138,17 @@ def _add_verify(commands) -> None:
                         help="choose the same units again (default: a new choice, printed)")
     _add_data(parser)
     _add_weights(parser)
+
+
+def _add_report(commands) -> None:
+    description = "Write a self-contained page with the results and its figures."
+    parser = commands.add_parser("report", help=description, description=description)
+    parser.set_defaults(command=actions.report)
+    parser.add_argument("--ladder", type=Path, metavar="PATH", default=Path("reports/ladder.json"),
+                        help="what --ladder-json of tests/ladder wrote; a sensitivity.json beside "
+                             "it is used too (default: reports/ladder.json)")
+    parser.add_argument("--output", type=Path, metavar="DIR", default=Path("reports"),
+                        help="the folder of the page and its figures (default: reports)")
 
 
 def _add_no_prefix_sharing(parser, when: str) -> None:

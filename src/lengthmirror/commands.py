@@ -100,6 +100,16 @@ def _rescore(options: argparse.Namespace) -> int:
     return int(changes > 0)
 
 
+def report(options: argparse.Namespace) -> None:
+    """``lengthmirror report``."""
+    try:
+        from .report_page import write_report
+    except ImportError as error:
+        raise _needs_extra("report", error) from None
+    for path in write_report(options.ladder, options.output):
+        print(path)
+
+
 def _path(options: argparse.Namespace) -> str | None:
     """The path asked for, or None for the registered one."""
     return FROM_SCRATCH if options.no_prefix_sharing else None
@@ -113,9 +123,13 @@ def _scoring_job():
     try:
         from . import scoring_job
     except ImportError as error:
-        raise LengthMirrorError(f"this command needs the extra 'score' ({error.name} is missing): "
-                                "pip install 'lengthmirror[score]'.") from None
+        raise _needs_extra("score", error) from None
     return scoring_job
+
+
+def _needs_extra(extra: str, error: ImportError) -> LengthMirrorError:
+    return LengthMirrorError(f"this command needs the extra {extra!r} ({error.name} is missing): "
+                             f"pip install 'lengthmirror[{extra}]'.")
 
 
 def _places(job, options: argparse.Namespace):

@@ -51,3 +51,7 @@ class UnresolvableDesign(LengthMirrorError):
 
 class InvalidStatistic(LengthMirrorError):
     """A statistic was asked of arguments for which it is not defined."""
+
+
+class InvalidReport(LengthMirrorError):
+    """ladder.json or sensitivity.json is missing, malformed or of another study."""

@@ -12,7 +12,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "lengthmirror"
 # Areas from the bottom to the top. A module may import modules of its own area and of those below;
-# "judging" and "reporting" stand side by side.
+# "judging" stands beside "reporting" and "page".
 AREAS = {
     "foundation": "errors toml_reader files frozen history",
     "registered": "rule ladder study receipt freeze",
@@ -25,10 +25,12 @@ AREAS = {
                "scoring_plan scoring rescoring scoring_job",
     "reporting": "analysis ladder_report planted rule_check registration ladder_session "
                  "ladder_controller pytest_plugin",
+    "page": "report_data figure_style label_placement figure_gap figure_subsets figure_scale "
+            "figure_length figure_orders report_words report_page",
     "commands": "commands cli __main__",
 }
 AREA_OF = {module: area for area, modules in AREAS.items() for module in modules.split()}
-SIDE_BY_SIDE = {("judging", "reporting"), ("reporting", "judging")}
+SIDE_BY_SIDE = {("judging", "reporting"), ("reporting", "judging"), ("page", "judging")}
 MODEL_LIBRARIES = {"torch", "transformers", "datasets", "huggingface_hub", "gguf", "tokenizers",
                    "safetensors"}
 # What may be imported from outside the standard library, where it is less than everything.
@@ -38,6 +40,7 @@ ALLOWED = {
     "statistics": {"numpy", "scipy", "statsmodels"},
     "tables": {"numpy", "pyarrow", "filelock"},
     "reporting": {"numpy", "pytest", "_pytest"},
+    "page": {"numpy", "matplotlib", "jinja2"},
     "commands": set(),
 }
 PYTEST_MODULES = {"pytest_plugin", "ladder_controller"}
