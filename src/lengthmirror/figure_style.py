@@ -92,9 +92,11 @@ def class_handles(outcomes: Iterable[str | None]) -> list[Line2D]:
 
 
 def size_text(parameters: int) -> str:
-    """A number of parameters in millions (M) or billions (B), three digits or fewer."""
-    billions = parameters / 1e9
-    return f"{billions:.1f}B" if billions >= 1 else f"{parameters / 1e6:.0f}M"
+    """A number of parameters in millions (M) or billions (B), written short."""
+    millions = round(parameters / 1e6)
+    if millions >= 1000:
+        return f"{parameters / 1e9:.1f}B"
+    return f"{millions}M" if millions else str(parameters)
 
 
 def signed(value: float) -> str:

@@ -1,0 +1,97 @@
+"""Small ladder documents with made-up numbers, for tests of the page alone."""
+
+import json
+
+CLASS_OF = {"tiny": "NO_PREFERENCE", "small": "LENGTH_PREFERENCE", "large": "QUALITY_TRACKING"}
+REGISTRATION = {"digest": "0f" * 32, "status": "verified", "tau": 0.2, "alpha": 0.05,
+                "delta_0": 0.125, "delta_h": 0.125, "delta_b": 0.05, "pc_min": 0.5,
+                "seed": 20261129, "n_resamples": 9999}
+DATASET = {"repository": "someone/judgments", "revision": "abc123", "content_matches": True,
+           "table_sha256": "ab" * 32}
+
+
+def estimate(value, half):
+    """An estimate with intervals of that half width."""
+    return {"estimate": value, "ci95": [value - half, value + half],
+            "ci90": [value - 0.8 * half, value + 0.8 * half]}
+
+
+def proportion(value, n):
+    """A share with its intervals."""
+    low, high = max(value - 0.0437, 0), min(value + 0.0391, 1)
+    return {"estimate": value, "n": n, "wilson": [low, high], "wilson_cluster": [low, high],
+            "design_effect": 1.25}
+
+
+def curve(longer, shorter):
+    """A length curve of three bins, the last without pairs for the shorter answer."""
+    return [{"relative_difference": {"low": middle - 0.11, "median": middle, "high": middle + 0.12},
+             "r_long": {"longer": proportion(longer, 211 + at),
+                        "shorter": proportion(shorter, 77 + at) if at < 2 else None}}
+            for at, middle in enumerate((0.34, 0.61, 0.87))]
+
+
+def results(outcome, longer, shorter):
+    """What a judge's row has beside its name."""
+    gap = longer - shorter
+    return {"class": outcome, "gap": estimate(gap, 0.0613), "lean": estimate(0.0217, 0.0333),
+            "gap_adjusted": estimate(gap - 0.0107, 0.0672),
+            "shortfall": estimate(0.571 - gap, 0.08), "human_gap": estimate(0.571, 0.0791),
+            "r_long": {"longer": proportion(longer, 873), "shorter": proportion(shorter, 308)},
+            "flags": {"position_dominated": outcome == "NO_PREFERENCE", "borderline_mc": False,
+                      "margin_min_0": 0.0417, "margin_min_H": 0.6431},
+            "sign_flip_p": 0.0173, "length_curve": curve(longer, shorter),
+            "position_consistency": proportion(0.5717, 1242), "slot_a_share": 0.4431,
+            "option_mass": {"mean": 0.9137, "p05": 0.7219}, "exact_ties": 3}
+
+
+def judge(name, parameters, longer, shorter, outcome=None):
+    """The row of a rung with results."""
+    outcome = outcome or CLASS_OF.get(name, "PARTIAL_TRACKING")
+    row = {"rung": name, "status": "scored", "model": f"{name} model", "family": "made up",
+           "parameters": parameters, "unscored_reason": None,
+           "registration_digest": REGISTRATION["digest"], "registration_status": "verified"}
+    return {**row, **results(outcome, longer, shorter),
+            "order_debiased": results(outcome, longer - 0.0313, shorter)}
+
+
+def reference(name, longer, shorter, outcome=None, status="reference"):
+    """The row of a reference or a control: no size and no orders."""
+    row = {**judge(name, None, longer, shorter, outcome), "status": status, "class": outcome,
+           "order_debiased": None, "position_consistency": None, "slot_a_share": None,
+           "option_mass": None, "exact_ties": None, "model": None, "family": None}
+    return {**row, "shortfall": None, "flags": None} if outcome is None else row
+
+
+def not_run(name, parameters, reason=None):
+    """The row of a rung without logits."""
+    return {"rung": name, "status": "not_run", "parameters": parameters, "class": None,
+            "gap": None, "r_long": None, "flags": None, "order_debiased": None,
+            "unscored_reason": reason, "model": f"{name} model", "family": "made up"}
+
+
+REFERENCES = [reference("gpt4-published", 0.8877, 0.3198, "QUALITY_TRACKING"),
+              reference("humans", 0.8531, 0.2883)]
+
+
+def document(*rows, references=REFERENCES, **changes):
+    """ladder.json with these judges."""
+    return {"schema": 1, "registration": REGISTRATION, "dataset": DATASET,
+            "rows": [*rows, *references], "missing": [], **changes}
+
+
+ONE = document(judge("tiny", 134515008, 0.4991, 0.5017),
+               not_run("large", 7615616512, "its weights come from the model hub"))
+MANY = document(judge("small", 494032768, 0.7913, 0.7727),
+                judge("tiny", 134515008, 0.4991, 0.5017),
+                judge("large", 7615616512, 0.8713, 0.3119),
+                judge("middle", 1711376384, 0.6871, 0.4673),
+                not_run("huge", 70553706496))
+
+
+def written(folder, content, name="ladder.json"):
+    """A file in a folder: a document as JSON, or a text as it is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return path
