@@ -1,7 +1,7 @@
 """Invariants of p-values, Holm's adjustment and the random stream."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -21,7 +21,6 @@ from ..strategies import PROPERTIES, REPLICATES, replicates_of
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 CONTRAST = hnp.arrays(float, st.integers(1, 12), elements=st.integers(-8, 8).map(float))
 FLIPS = SignFlipRule(199, 1e-9)
-FEW = settings(PROPERTIES, max_examples=12)  # statsmodels collects garbage at every adjustment
 
 
 @given(REPLICATES, st.sampled_from([0.0, 0.1, 0.125, 0.25, 0.5, 1.0]))
@@ -60,7 +59,7 @@ def test_two_sided_p_agrees_with_the_interval(replicates):
 
 
 @given(P_VALUES)
-@FEW
+@PROPERTIES
 def test_holm_never_lowers_a_p_value_or_leaves_the_unit_interval(p_values):
     """Adjusted p-values are at least the raw ones, at most n times them, at most 1."""
     adjusted = holm_adjusted(p_values)
@@ -69,7 +68,7 @@ def test_holm_never_lowers_a_p_value_or_leaves_the_unit_interval(p_values):
 
 
 @given(P_VALUES)
-@FEW
+@PROPERTIES
 def test_holm_keeps_the_order(p_values):
     """A smaller p-value never has a larger adjusted one."""
     adjusted = holm_adjusted(p_values)[np.argsort(p_values, kind="stable")]
@@ -77,7 +76,7 @@ def test_holm_keeps_the_order(p_values):
 
 
 @given(P_VALUES, st.integers(0, 7), st.floats(0, 1))
-@FEW
+@PROPERTIES
 def test_holm_is_monotone_in_each_p_value(p_values, at, factor):
     """Lowering one p-value raises no adjusted one."""
     lower = list(p_values)
@@ -86,7 +85,7 @@ def test_holm_is_monotone_in_each_p_value(p_values, at, factor):
 
 
 @given(st.permutations(range(5)), st.lists(st.floats(0, 1), min_size=5, max_size=5, unique=True))
-@FEW
+@PROPERTIES
 def test_holm_ignores_the_order_of_the_judges(order, p_values):
     """Adjusted p-values belong to their judge, wherever it stands."""
     shuffled = holm_adjusted([p_values[at] for at in order])
