@@ -194,9 +194,9 @@ def _ladder(entry: Table, rungs: dict[str, Rung]) -> Ladder:
     for slug in ladder.rungs:
         if slug not in rungs:
             raise InvalidConfig(f"{entry.where}: it names the unknown rung {slug!r}.")
-    if len(set(ladder.rungs)) != len(ladder.rungs):
-        raise InvalidConfig(f"{entry.where}: a rung is listed twice.")
+        if ladder.rungs.count(slug) > 1:
+            raise InvalidConfig(f"{entry.where}: the rung {slug!r} is listed twice.")
     sizes = [rungs[slug].parameters for slug in ladder.rungs]
-    if sizes != sorted(sizes):
+    if any(left >= right for left, right in zip(sizes, sizes[1:])):
         raise InvalidConfig(f"{entry.where}: the rungs must be in increasing order of parameters.")
     return ladder
