@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .analysis import REFERENCES, Row
+from .analysis import Row
 from .files import json_bytes
+from .inputs import BESIDE_RUNGS, CONTROL
 from .study import Study
 
 SCHEMA = 1
@@ -21,7 +22,7 @@ def row_json(row: Row) -> str:
 
     Floats are rounded to 10 decimals; a statistic that is not finite is null.
     """
-    return json.dumps(_rounded(row), sort_keys=True, allow_nan=False, ensure_ascii=True)
+    return json.dumps(rounded(row), sort_keys=True, allow_nan=False, ensure_ascii=True)
 
 
 def registration_section(study: Study, status: str) -> dict[str, Any]:
@@ -35,40 +36,52 @@ def registration_section(study: Study, status: str) -> dict[str, Any]:
 
 
 def ladder_bytes(registration: dict[str, Any], dataset: dict[str, Any], rows: Sequence[Row],
-                 missing: Sequence[str]) -> bytes:
+                 ladders: Sequence[Row], missing: Sequence[str],
+                 missing_ladders: Sequence[str]) -> bytes:
     """ladder.json.
 
     Args:
         registration: from ``registration_section``.
         dataset: ``Inputs.dataset``.
-        rows: in ladder order.
-        missing: rungs and references without a row, because their test failed or was not run.
+        rows: of rungs, references and controls, in ladder order.
+        ladders: rows of whole ladders, as the configuration lists them.
+        missing: names without a row in ``rows``, because their test failed or was not run.
+        missing_ladders: the same for ``ladders``.
     """
-    return json_bytes(_rounded({"schema": SCHEMA, "registration": registration,
-                                "dataset": dataset, "rows": rows, "missing": missing}))
+    return json_bytes(rounded({
+        "schema": SCHEMA, "registration": registration, "dataset": dataset, "rows": rows,
+        "ladders": ladders, "missing": missing, "missing_ladders": missing_ladders}))
 
 
 def in_ladder_order(rows: Iterable[Row], rungs: Sequence[str]) -> list[Row]:
-    """Rungs as the configuration lists them, then gpt4-published, then humans."""
-    place = {name: at for at, name in enumerate((*rungs, *REFERENCES))}
+    """Rungs as the configuration lists them, then the references, then the controls."""
+    place = {name: at for at, name in enumerate((*rungs, *BESIDE_RUNGS))}
     return sorted(rows, key=lambda row: place[row["rung"]])
 
 
 def table_lines(rows: Sequence[Row]) -> list[str]:
     """The terminal table, one line per row under a heading."""
-    cells = [COLUMNS, *(_cells(row) for row in rows)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(COLUMNS))]
+    return aligned([COLUMNS, *(_cells(row) for row in rows)])
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of cells as text with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*lines)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
-            for line in cells]
+            for line in lines]
 
 
 def gap_text(row: Row) -> str:
     """G with its interval, such as ``0.568 [0.498, 0.634]``."""
-    gap = row["gap"]
-    if gap is None:
+    return estimate_text(row["gap"])
+
+
+def estimate_text(found: Row | None) -> str:
+    """An estimate with its interval at 1 - alpha, or a dash where there is none."""
+    if found is None:
         return "-"
-    low, high = gap["ci95"]
-    return f"{gap['estimate']:.3f} [{low:.3f}, {high:.3f}]"
+    low, high = found["ci95"]
+    return f"{found['estimate']:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -76,7 +89,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     r_long = row["r_long"] or {}
     shares = (f"{r_long[subset]['estimate']:.3f}" if subset in r_long else "-"
               for subset in ("longer", "shorter"))
-    return (row["rung"], *shares, gap_text(row), _outcome(row), debiased.get("class") or "-",
+    name = f"{row['rung']} ({CONTROL})" if row["kind"] == CONTROL else row["rung"]
+    return (name, *shares, gap_text(row), _outcome(row), debiased.get("class") or "-",
             flags_text(row) or "-")
 
 
@@ -90,11 +104,12 @@ def flags_text(row: Row) -> str:
     return ", ".join(sorted(name for name, value in flags.items() if value is True))
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
+    """A value for strict JSON: floats with 10 decimals, null for one that is not finite."""
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
+        return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_rounded(item) for item in value]
+        return [rounded(item) for item in value]
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, np.integer)):

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from .analysis import (
-    GPT4,
-    HUMANS,
-    Inputs,
-    Registration,
     Row,
+    RungStatistics,
+    control_row,
     gpt4_row,
     humans_row,
-    load_inputs,
     rung_row,
+    rung_statistics,
 )
+from .inputs import CONTROLS, GPT4, HUMANS, Inputs, Registration, load_inputs
 from .ladder_report import registration_section
 from .registration import UNREGISTERED, Check, is_registered, overall, verify
+from .scale_report import scale_row
 from .study import Study, load_study
 
 
@@ -36,6 +36,8 @@ class LadderSession:
     def __init__(self, options: LadderOptions):
         self.options = options
         self._rows: dict[str, Row] = {}
+        self._ladders: dict[str, Row] = {}
+        self._statistics: dict[str, RungStatistics] = {}
 
     @cached_property
     def study(self) -> Study:
@@ -69,10 +71,28 @@ class LadderSession:
         """The digest, the status and the registered numbers a reader asks for first."""
         return registration_section(self.study, self.status)
 
+    def statistics(self, slug: str) -> RungStatistics:
+        """What the row of a scored rung and the rows of its ladders rest on."""
+        if slug not in self._statistics:
+            self._statistics[slug] = rung_statistics(self.inputs, slug)
+        return self._statistics[slug]
+
     def row(self, name: str) -> Row:
-        """The row of a scored rung or of a reference; see ``analysis`` for the errors."""
+        """The row of a scored rung, a reference or a control; see ``analysis`` for the errors."""
         if name not in self._rows:
-            references = {GPT4: gpt4_row, HUMANS: humans_row}
-            self._rows[name] = (references[name](self.inputs) if name in references
-                                else rung_row(self.inputs, name))
+            self._rows[name] = self._row(name)
         return self._rows[name]
+
+    def scale_row(self, name: str) -> Row:
+        """The row of a ladder; the errors are those of its scored rungs."""
+        if name not in self._ladders:
+            self._ladders[name] = scale_row(self.inputs, name, self.statistics)
+        return self._ladders[name]
+
+    def _row(self, name: str) -> Row:
+        references = {GPT4: gpt4_row, HUMANS: humans_row}
+        if name in references:
+            return references[name](self.inputs)
+        if name in CONTROLS:
+            return control_row(self.inputs, name)
+        return rung_row(self.inputs, name, self.statistics(name))

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from .analysis import REFERENCES, Inputs, Row
+from .analysis import Row
 from .errors import LengthMirrorError
-from .ladder_controller import ROW_PROPERTY, LadderController
+from .inputs import CONTROLS, REFERENCES, Inputs
+from .ladder_controller import ROW_PROPERTY, SCALE_PROPERTY, LadderController
 from .ladder_report import row_json
 from .ladder_session import LadderOptions, LadderSession
 from .pairs import Units
@@ -65,16 +66,18 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "ladder_rung" in metafunc.fixturenames:
-        try:
-            slugs = list(metafunc.config.stash[_SESSION].study.rungs)
-        except LengthMirrorError as error:
-            raise pytest.Collector.CollectError(str(error)) from None
-        metafunc.parametrize("ladder_rung", slugs)
-    if "ladder_reference" in metafunc.fixturenames:
-        metafunc.parametrize("ladder_reference", REFERENCES)
-    if "registration_check" in metafunc.fixturenames:
-        metafunc.parametrize("registration_check", CHECKS)
+    for fixture, names in (("ladder_rung", lambda study: study.rungs),
+                           ("scale_ladder", lambda study: study.ladders)):
+        if fixture in metafunc.fixturenames:
+            try:
+                found = list(names(metafunc.config.stash[_SESSION].study))
+            except LengthMirrorError as error:
+                raise pytest.Collector.CollectError(str(error)) from None
+            metafunc.parametrize(fixture, found)
+    for fixture, names in (("ladder_reference", REFERENCES), ("ladder_control", tuple(CONTROLS)),
+                           ("registration_check", CHECKS)):
+        if fixture in metafunc.fixturenames:
+            metafunc.parametrize(fixture, names)
 
 
 @pytest.fixture(scope="session")
@@ -103,14 +106,22 @@ def unit_table(ladder_inputs: Inputs) -> Units:
 
 @pytest.fixture(scope="session")
 def ladder_row(ladder: LadderSession) -> Callable[[str], Row]:
-    """Gives the row of a scored rung or a reference; bad input fails the test in one sentence."""
+    """Gives the row of a scored rung, a reference or a control; bad input fails the test in one
+    sentence."""
     return lambda name: _or_fail(lambda: ladder.row(name))
+
+
+@pytest.fixture(scope="session")
+def scale_row(ladder: LadderSession) -> Callable[[str], Row]:
+    """Gives the row of a ladder; bad input of a scored rung fails the test in one sentence."""
+    return lambda name: _or_fail(lambda: ladder.scale_row(name))
 
 
 @pytest.fixture
 def record_row(record_property) -> Callable[[Row], None]:
     """Hands a row to the controller, as one builtin string, so that no xdist worker dies of it."""
-    return lambda row: record_property(ROW_PROPERTY, row_json(row))
+    return lambda row: record_property(
+        SCALE_PROPERTY if "ladder" in row else ROW_PROPERTY, row_json(row))
 
 
 def _folder(config: pytest.Config, name: str) -> Path:

@@ -22,6 +22,7 @@ from .subset_sums import SubsetSums
 if TYPE_CHECKING:
     from .rule import Rule
 
+FITTED_POINTS = 17  # of the line that a figure shows
 
 @dataclass(frozen=True)
 class SizedJudge:
@@ -43,11 +44,19 @@ class Trend:
 
 
 @dataclass(frozen=True)
+class FittedGap:
+    """``gap``: what the trend gives at this size, with pointwise intervals (descriptive)."""
+    log10_parameters: float
+    gap: Estimate
+
+
+@dataclass(frozen=True)
 class ScaleStatistics:
     """Statistics of a ladder, judges in order of size.
 
     Attributes:
         trend: None for fewer than two judges.
+        fit: the fitted line between the smallest and the largest judge; empty without a trend.
         monotone: increasing, decreasing, violated or "no evidence".
         step_p: Holm-adjusted two-sided p of each difference of G between neighbours.
         localisation: the scale outcome and what it rests on.
@@ -55,6 +64,7 @@ class ScaleStatistics:
         equivalence_p_0_holm, equivalence_p_H_holm: Holm-adjusted equivalence p, one per judge.
     """
     trend: Trend | None
+    fit: tuple[FittedGap, ...]
     monotone: str
     step_p: tuple[float, ...]
     localisation: Localisation
@@ -79,7 +89,8 @@ def scale_statistics(judges: Sequence[SizedJudge], rule: "Rule") -> ScaleStatist
     step_p = _holm(joint.contrast_p(joint.gaps, [left], [left + 1])
                    for left in range(len(judges) - 1))
     return ScaleStatistics(
-        trend, _monotone(trend, np.diff(joint.observed_gaps), step_p, rule.intervals.alpha),
+        trend, joint.fit() if trend else (),
+        _monotone(trend, np.diff(joint.observed_gaps), step_p, rule.intervals.alpha),
         step_p, _localised(judges, joint, rule),
         *(_holm(getattr(judge, name) for judge in judges)
           for name in ("sign_flip_p", "equivalence_p_0", "equivalence_p_H")))
@@ -114,6 +125,18 @@ class JointLadder:
             sign_flip_p(contrast, rule.bootstrap.seed, rule.sign_flip),
             float(tau) if np.isfinite(tau) else None)
 
+    def fit(self) -> tuple[FittedGap, ...]:
+        """The fitted line at evenly spaced sizes, each with the interval of the joint bootstrap."""
+        sizes = np.log10([judge.parameters for judge in self._judges])
+        coefficients = slope_coefficients([judge.parameters for judge in self._judges])
+        points = []
+        for at in np.linspace(sizes[0], sizes[-1], FITTED_POINTS):
+            at_size = 1 / len(sizes) + coefficients * (at - sizes.mean())
+            points.append(FittedGap(float(at), bootstrap_estimate(
+                _combined(at_size, self.observed_gaps), _combined(at_size, self.gaps),
+                self._rule.intervals.alpha)))
+        return tuple(points)
+
     def contrast_p(self, replicates: np.ndarray, left: Sequence[int],
                    right: Sequence[int]) -> float:
         """Two-sided p of the mean over the judges ``right`` minus that over ``left``."""
@@ -146,13 +169,15 @@ def _monotone(trend: Trend | None, steps: np.ndarray, step_p: Sequence[float],
 
 def _localised(judges: Sequence[SizedJudge], joint: JointLadder, rule: "Rule") -> Localisation:
     runs = runs_of([judge.outcome for judge in judges])
-    boundaries = []
+    contrasts, boundaries = [], []
     for left, right in zip(runs, runs[1:]):
         both_zero = {left.outcome, right.outcome} <= set(rule.scale.zero_gap)
+        contrasts.append("lean" if both_zero else "gap")
         replicates = joint.leans if both_zero else joint.gaps
         boundaries.append(joint.contrast_p(replicates, left.members, right.members))
     slopes = [joint.trend(run.members).p for run in runs if len(run.members) > 1]
-    adjusted = [Boundary(run.members[0], p) for run, p in zip(runs[1:], _holm(boundaries))]
+    adjusted = [Boundary(run.members[0], p, contrast)
+                for run, p, contrast in zip(runs[1:], _holm(boundaries), contrasts)]
     return localisation(runs, adjusted, _holm(slopes), rule.scale, rule.intervals.alpha)
 
 

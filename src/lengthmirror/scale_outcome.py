@@ -17,9 +17,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Boundary:
-    """``right``: index of the first judge above the boundary; ``p``: Holm-adjusted contrast."""
+    """``right``: index of the first judge above the boundary; ``p``: Holm-adjusted contrast.
+
+    ``contrast``: the statistic whose mean differs, gap or, between two zero-gap classes, lean.
+    """
     right: int
     p: float
+    contrast: str = "gap"
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""One test per rung and reference row: it passes when the frozen rule gives a class from valid
-inputs, whichever class that is."""
+"""One test per rung, reference row and control: it passes when the frozen rule gives a class from
+valid inputs, whichever class that is."""
 
 import pytest
 
-from lengthmirror.analysis import HUMANS, not_run_row
+from lengthmirror.analysis import not_run_row
+from lengthmirror.inputs import HUMANS
 from lengthmirror.rule import CLASSES
 
 
@@ -26,6 +27,13 @@ def test_reference(ladder_reference, ladder_row, record_row):
     row = ladder_row(ladder_reference)
     record_row(row)
     assert row["class"] in ((None,) if ladder_reference == HUMANS else CLASSES)
+
+
+def test_control(ladder_control, ladder_row, record_row):
+    """A control is classified by the same rule; it is no judge and no logits are read for it."""
+    row = ladder_row(ladder_control)
+    record_row(row)
+    assert row["class"] in CLASSES and row["kind"] == "control"
 
 
 def missing_logits(inputs, slug):

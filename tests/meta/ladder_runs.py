@@ -26,7 +26,12 @@ PROJECT = Path(__file__).parents[2]
 MODES = {"no xdist": ("-p", "no:xdist"), "n 0": ("-n", "0"), "n 2": ("-n", "2")}
 ONLY_LENGTH, ONLY_SLOT, LIKE_GPT4 = "smollm2-135m", "gemma-3-270m", "qwen2.5-coder-0.5b"
 CLASSES = {ONLY_LENGTH: "LENGTH_PREFERENCE", ONLY_SLOT: "NO_PREFERENCE",
-           LIKE_GPT4: "QUALITY_TRACKING", "gpt4-published": "QUALITY_TRACKING", "humans": None}
+           LIKE_GPT4: "QUALITY_TRACKING", "gpt4-published": "QUALITY_TRACKING", "humans": None,
+           "always-longer": "LENGTH_PREFERENCE", "coin": "NO_PREFERENCE"}
+BELOW_THE_STEP = ("qwen2.5-0.5b", "qwen2.5-1.5b")
+ABOVE_THE_STEP = ("qwen2.5-3b", "qwen2.5-7b")
+ALL_EQUAL = ("smollm2-135m-full", "smollm2-360m", "smollm2-1.7b")
+ALONE = "gemma-3-270m"
 every_mode = pytest.mark.parametrize("mode", MODES)
 
 
@@ -124,6 +129,28 @@ def plant_all(root):
     return root
 
 
+def plant_ladders(root):
+    """A step in one ladder, three equal judges in another, and one rung of the third."""
+    shutil.copytree(PROJECT / "artifacts", root / "artifacts",
+                    ignore=lambda folder, names: [name for name in names
+                                                  if (Path(folder) / name).is_dir()])
+    manifest = root / "artifacts/MANIFEST.json"
+    manifest.unlink()
+    unit_table = read_manifest(PROJECT / "artifacts/MANIFEST.json")["pairs"]["unit_table"]
+    update_manifest(manifest, "pairs", "unit_table", unit_table)
+    study = load_study(root / "preregistration", root / "config")
+    pairs, seed = read_pairs(root / "artifacts/pairs.parquet"), study.rule.bootstrap.seed
+    coin = planted.noisy_length(0.5, seed)
+    judges = {**{slug: planted.always_slot_a for slug in BELOW_THE_STEP},
+              **{slug: planted.mixture(coin, planted.gpt4, 0.03, seed + at)
+                 for at, slug in enumerate(ABOVE_THE_STEP)},
+              **{slug: planted.noisy_length(0.8, seed + at) for at, slug in enumerate(ALL_EQUAL)},
+              ALONE: planted.always_longer}
+    for slug, margins in judges.items():
+        planted.plant(root / "artifacts", study, pairs, slug, margins)
+    return root
+
+
 def edit(path, old, new):
     """Replaces text in a file that has it."""
     text = path.read_text(encoding="utf-8")
@@ -154,6 +181,12 @@ def made_once(tmp_path_factory, name, fill):
 def planted_study(tmp_path_factory):
     """A study with planted judges and without a receipt."""
     return made_once(tmp_path_factory, "planted study", lambda root: plant_all(make_study(root)))
+
+
+def ladders_study(tmp_path_factory):
+    """A study whose ladders have a known step, no step, and too few judges."""
+    return made_once(tmp_path_factory, "ladders study",
+                     lambda root: plant_ladders(make_study(root)))
 
 
 def planted_run(tmp_path_factory, mode):

@@ -14,7 +14,7 @@ RUNGS = ["small", "large"]
 
 def row(name, **fields):
     empty = dict.fromkeys(("class", "r_long", "gap", "flags", "order_debiased"))
-    return {"rung": name, "status": "scored", **empty, **fields}
+    return {"rung": name, "kind": "judge", "status": "scored", **empty, **fields}
 
 
 def strict(text):
@@ -48,18 +48,20 @@ def test_a_row_is_one_line():
 
 
 def test_rows_come_in_the_order_of_the_configuration():
-    """Rungs as configured, then gpt4-published, then humans, however they arrived."""
-    arrived = [row(name) for name in ("humans", "large", "gpt4-published", "small")]
+    """Rungs as configured, then the references, then the controls, however they arrived."""
+    arrived = [row(name) for name in ("coin", "humans", "large", "always-longer", "gpt4-published",
+                                      "small")]
     ordered = [each["rung"] for each in in_ladder_order(arrived, RUNGS)]
-    assert ordered == ["small", "large", "gpt4-published", "humans"]
+    assert ordered == ["small", "large", "gpt4-published", "humans", "always-longer", "coin"]
 
 
 def test_the_report_is_sorted_strict_json():
-    """Keys are sorted, the last line ends, and the missing rungs are listed."""
-    found = ladder_bytes({"digest": "d"}, {"revision": None}, [row("small")], ["large"])
+    """Keys are sorted, the last line ends, and the missing rungs and ladders are listed."""
+    found = ladder_bytes({"digest": "d"}, {"revision": None}, [row("small")], [], ["large"], ["up"])
     assert found.endswith(b"}\n")
     document = strict(found)
     assert list(document) == sorted(document) and document["missing"] == ["large"]
+    assert (document["ladders"], document["missing_ladders"]) == ([], ["up"])
     assert [each["rung"] for each in document["rows"]] == ["small"]
 
 
@@ -76,6 +78,11 @@ def test_the_table_shows_r_long_twice_the_gap_the_class_and_the_flags():
     assert cells[1] == ["small", "0.750", "0.500", "0.250 [0.125, 0.375]", "PARTIAL_TRACKING",
                         "INVERSE", "borderline_mc"]
     assert cells[2] == ["large", "-", "-", "-", "not run", "-", "-"]
+
+
+def test_a_control_is_called_one_in_the_table():
+    """A control's line says that it is no judge."""
+    assert table_lines([row("coin", kind="control")])[1].startswith("coin (control)  ")
 
 
 def test_suite_properties_go_to_the_junit_report():

@@ -23,8 +23,8 @@ AREAS = {
     "tables": "logit_table logit_alignment manifest",
     "judging": "weights encoding chunked_attention shared_prefix judge environment workers "
                "scoring_plan scoring rescoring scoring_job",
-    "reporting": "analysis ladder_report planted rule_check registration ladder_session "
-                 "ladder_controller pytest_plugin",
+    "reporting": "inputs analysis ladder_report scale_report "
+                 "planted rule_check registration ladder_session ladder_controller pytest_plugin",
     "page": "report_data figure_style label_placement figure_gap figure_subsets figure_scale "
             "figure_length figure_orders report_words report_page",
     "commands": "commands cli __main__",

@@ -93,13 +93,26 @@ def test_a_corrupted_table_fails_its_rung_alone(mode, troubled):
     """One damaged logits file fails that rung in one sentence; the other judges still report."""
     run = troubled(mode)
     assert run.status == 1
-    outcomes = {**run.outcomes("test_rung"), **run.outcomes("test_reference")}
+    outcomes = {name: outcome for test in ("test_rung", "test_reference", "test_control")
+                for name, outcome in run.outcomes(test).items()}
     assert outcomes[ONLY_SLOT] == run.outcomes("test_prediction")[ONLY_SLOT] == "failure"
     assert {outcomes[name] for name in CLASSES if name != ONLY_SLOT} == {"passed"}
     sentence = run.cases[f"test_rung[{ONLY_SLOT}]"].find("failure").text
     assert f"{ONLY_SLOT}: " in sentence and "is not the table recorded" in sentence
     assert "Traceback" not in run.output and "\n" not in sentence.strip()
     assert set(CLASSES) - set(run.rows) == {ONLY_SLOT} == set(run.document["missing"])
+
+
+@every_mode
+def test_a_corrupted_table_fails_the_ladders_it_is_in(mode, troubled):
+    """A ladder is not computed without a rung that should be in it; the sentence names the rung."""
+    run = troubled(mode)
+    assert run.outcomes("test_ladder")["small-cpu"] == "failure"
+    assert run.outcomes("test_scale_prediction")["small-cpu"] == "failure"
+    assert f"{ONLY_SLOT}: " in run.message("test_ladder[small-cpu]")
+    assert run.document["missing_ladders"] == ["small-cpu"]
+    assert {row["ladder"] for row in run.document["ladders"]} == {"qwen2.5-instruct",
+                                                                  "smollm2-instruct"}
 
 
 def test_require_verified_fails_without_a_receipt(study, tmp_path):
@@ -200,6 +213,11 @@ def reference_as_a_slug(root):
         edit(path, '"smollm2-360m"', '"humans"')
 
 
+def control_as_a_slug(root):
+    for path in (root / "config/ladder.toml", root / "preregistration/predictions.toml"):
+        edit(path, '"smollm2-360m"', '"coin"')
+
+
 DEFECTS = {
     broken_rule: "decision_rule.toml is not valid TOML",
     broken_ladder: "ladder.toml is not valid TOML",
@@ -210,6 +228,7 @@ DEFECTS = {
     no_predictions: "predictions.toml does not exist",
     tau_that_empties_a_subset: "at tau 0.999 there are",
     reference_as_a_slug: "the slug 'humans' is a reference row's",
+    control_as_a_slug: "the slug 'coin' is a control row's",
 }
 
 

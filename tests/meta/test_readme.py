@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lengthmirror.analysis import REFERENCES, not_run_row
+from lengthmirror.analysis import not_run_row
 from lengthmirror.cli import parse
+from lengthmirror.inputs import BESIDE_RUNGS
 from lengthmirror.ladder_report import table_lines
 from lengthmirror.ladder_session import LadderOptions, LadderSession
 
@@ -29,7 +30,7 @@ def test_the_result_table_is_what_the_committed_artifacts_give():
                                           ROOT / "artifacts", own=True))
     rows = [session.row(slug) if session.inputs.has_logits(slug)
             else not_run_row(session.inputs, slug) for slug in session.study.rungs]
-    rows += [session.row(name) for name in REFERENCES]
+    rows += [session.row(name) for name in BESIDE_RUNGS]
     assert "```text\n" + "\n".join(table_lines(rows)) + "\n```" in README
 
 
@@ -45,8 +46,9 @@ def test_continuous_integration_runs_both_commands_as_written():
     assert found.strip().splitlines() == [line for text in marked for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("command", [line for line in SHELL if line.startswith("lengthmirror ")]
-                         + [span for span in SPANS if "<" not in span])
+@pytest.mark.parametrize("command", dict.fromkeys(
+    [line for line in SHELL if line.startswith("lengthmirror ")]
+    + [span for span in SPANS if "<" not in span]))
 def test_every_command_in_the_readme_is_understood(command):
     """A command shown in README.md is one that the command line accepts."""
     words = shlex.split(command.replace("...", ""))[1:]

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from lengthmirror import planted
-from lengthmirror.analysis import Registration, load_inputs, published_score4, rung_row
+from lengthmirror.analysis import published_score4, rung_row
 from lengthmirror.decision import Facts, classify
 from lengthmirror.errors import InvalidStatistic, LengthMirrorError
+from lengthmirror.inputs import Registration, load_inputs
 from lengthmirror.judge_statistics import judge_statistics
 from lengthmirror.pairs import read_pairs, select_units
 from lengthmirror.rule import CLASSES, FACTS, SIGNS, load_rule

@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from lengthmirror.analysis import Registration, load_inputs, rung_row
+from lengthmirror.analysis import rung_row
 from lengthmirror.cli import main
+from lengthmirror.inputs import Registration, load_inputs
 from lengthmirror.pairs import read_pairs
 from lengthmirror.rule import CLASSES
 from lengthmirror.study import load_study

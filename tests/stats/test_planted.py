@@ -5,7 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lengthmirror import planted
-from lengthmirror.analysis import Registration, gpt4_row, humans_row, load_inputs, rung_row
+from lengthmirror.analysis import gpt4_row, humans_row, rung_row
+from lengthmirror.inputs import Registration, load_inputs
 from lengthmirror.manifest import NAME, unit_table_entry, update_manifest
 from lengthmirror.pairs import SCHEMA, write_pairs
 from lengthmirror.study import load_study
