@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_score(commands)
     _add_freeze(commands)
     _add_verify(commands)
+    _add_sensitivity(commands)
     _add_report(commands)
     return parser
 
@@ -138,6 +139,15 @@ def _add_verify(commands) -> None:
                         help="choose the same units again (default: a new choice, printed)")
     _add_data(parser)
     _add_weights(parser)
+
+
+def _add_sensitivity(commands) -> None:
+    parser = _command(commands, "sensitivity", actions.sensitivity,
+                      "Print the registered sensitivity analyses, from committed logits alone.")
+    parser.add_argument("rungs", nargs="*", metavar="RUNG",
+                        help="only these rungs, or gpt4-published (default: all with logits)")
+    parser.add_argument("--output", type=Path, default=Path("reports"), metavar="DIR",
+                        help="write sensitivity.json and sensitivity.csv here (default: reports)")
 
 
 def _add_report(commands) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .errors import InvalidConfig, InvalidLogits, LengthMirrorError
+from .files import write_bytes
 from .ladder import FROM_SCRATCH, find_rung
 from .logit_table import read_logits, summary
 from .manifest import NAME, read_manifest
@@ -98,6 +99,28 @@ def _rescore(options: argparse.Namespace) -> int:
         print(f"{slug}: {comparison.sentence}")
         changes += comparison.verdict_changes
     return int(changes > 0)
+
+
+def sensitivity(options: argparse.Namespace) -> None:
+    """``lengthmirror sensitivity``."""
+    from . import sensitivity_report as tables
+    from .ladder_session import LadderOptions, LadderSession
+    own = options.registration == Path("preregistration")
+    session = LadderSession(LadderOptions(options.registration, options.config, options.artifacts,
+                                          own))
+    judges = tables.chosen_judges(session.inputs, options.rungs)
+    document = tables.sensitivity_document(session.inputs, session.registration, judges)
+    for name, content in (("sensitivity.json", tables.document_bytes(document)),
+                          ("sensitivity.csv", tables.csv_bytes(document))):
+        _write(options.output / name, content)
+    print("\n".join(tables.sensitivity_lines(document)))
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_bytes(path, content)
+    except OSError as error:
+        raise InvalidConfig(f"{path} cannot be written ({error.strerror}).") from None
 
 
 def report(options: argparse.Namespace) -> None:

@@ -23,7 +23,7 @@ AREAS = {
     "tables": "logit_table logit_alignment manifest",
     "judging": "weights encoding chunked_attention shared_prefix judge environment workers "
                "scoring_plan scoring rescoring scoring_job",
-    "reporting": "inputs analysis ladder_report scale_report "
+    "reporting": "inputs analysis ladder_report scale_report sensitivity sensitivity_report "
                  "planted rule_check registration ladder_session ladder_controller pytest_plugin",
     "page": "report_data figure_style label_placement figure_gap figure_subsets figure_scale "
             "figure_length figure_orders report_words report_page",

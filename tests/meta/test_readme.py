@@ -58,4 +58,5 @@ def test_every_command_in_the_readme_is_understood(command):
 def test_every_command_of_the_command_line_is_in_the_readme():
     """README.md shows each command at least once."""
     shown = {words.split()[1] for words in SHELL + SPANS if words.startswith("lengthmirror ")}
-    assert shown >= {"pairs", "fetch", "score", "freeze", "verify", "report"}
+    assert shown >= {"pairs", "fetch", "score", "freeze", "verify", "sensitivity",
+                     "report"}
