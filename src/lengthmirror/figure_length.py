@@ -17,7 +17,8 @@ from .figure_style import (
     inches,
     plain_axis,
 )
-from .report_data import SUBSETS, ReportData, Row
+from .report_checks import SUBSETS
+from .report_data import ReportData, Row
 
 COLUMNS = 2
 LEFT, GAP, RIGHT, TOP, TALL, TITLE, BOTTOM = 0.52, 0.22, 0.08, 0.46, 1.16, 0.31, 0.48
@@ -61,7 +62,7 @@ def _panel(axes: Axes, row: Row, ends: tuple[float, float], first: bool, last: b
         if debiased:
             _line(axes, debiased, subset)
         _points(axes, row["length_curve"], subset, side)
-    axes.set(xlim=ends, ylim=(-0.03, 1.03), yticks=(0, 0.5, 1))
+    axes.set(xlim=ends, ylim=(-0.06, 1.06), yticks=(0, 0.5, 1))
     axes.grid(True, axis="x", color=GRID)
     axes.set_title(row["rung"], loc="left", pad=3, color=INK)
     for axis in (axes.xaxis, axes.yaxis):

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -19,44 +18,45 @@ from .figure_style import (
     inches,
     plain_axis,
     point,
+    signed,
     size_text,
 )
-from .label_placement import place_labels
+from .label_placement import boxes_on, place_labels
 from .report_data import ReportData, Row
 
 LEFT, RIGHT, TOP, TALL, BETWEEN, BOTTOM, LEGEND_LINE = 0.62, 0.12, 0.31, 1.9, 0.74, 0.5, 0.18
 SLOPE_BAND = "#C9C9C9"
+LINE_ROOM = 6  # points around the fitted line where no name is written
 BESIDE = 0.18  # free space beside the outermost judges, in powers of ten of the size
-STEPS = 60  # points along the band
 
 
 def scale_figure(data: ReportData) -> bytes | None:
     """The ladders that have a slope, as SVG bytes; None where none has."""
-    ladders = [each for each in data.ladders if each["trend"]]
+    ladders = data.fitted_ladders
     if not ladders:
         return None
-    members = [data.members(each) for each in ladders]
-    handles = _handles(data, [row for rows in members for row in rows])
+    handles = _handles(data, ladders)
     bottom = BOTTOM + LEGEND_LINE * (-(-len(handles) // 2))
     height = TOP + len(ladders) * (TALL + BETWEEN) - BETWEEN + bottom
-    ends = _ends(data, members)
+    ends = _ends(data, ladders)
 
     def paint(figure: Figure) -> None:
-        for at, (ladder, rows) in enumerate(zip(ladders, members)):
+        for at, ladder in enumerate(ladders):
             low = height - TOP - TALL - at * (TALL + BETWEEN)
             axes = figure.add_axes(inches((LEFT, low, WIDTH - LEFT - RIGHT, TALL), height))
             axes.set_title(ladder["ladder"], loc="left", pad=6)
-            _panel(axes, data, ladder, rows, ends)
+            axes.set_title(_slope_text(ladder["slope"]), loc="right", pad=6, fontsize=8,
+                           color=MUTED)
+            _panel(axes, data, ladder, ends)
         figure.legend(handles=handles, loc="lower center", ncols=2, bbox_to_anchor=(0.5, 0.0),
                       labelspacing=0.42, handlelength=1.8, columnspacing=1.4, borderaxespad=0.25)
 
     return draw(height, paint)
 
 
-def _panel(axes: Axes, data: ReportData, ladder: Row, rows: Sequence[Row],
-           ends: tuple[float, float]) -> None:
+def _panel(axes: Axes, data: ReportData, ladder: Row, ends: tuple[float, float]) -> None:
+    rows, margin = ladder["judges"], data.registration["delta_0"]
     sizes = [row["parameters"] for row in rows]
-    margin = data.registration["delta_0"]
     axes.axhspan(-margin, margin, color=MARGIN_BAND, linewidth=0)
     if data.human:
         axes.axhspan(*data.human["gap"]["ci95"], color=HUMAN_BAND, linewidth=0)
@@ -66,35 +66,42 @@ def _panel(axes: Axes, data: ReportData, ladder: Row, rows: Sequence[Row],
     axes.set_xticks([], minor=True)
     plain_axis(axes.yaxis)
     axes.set(xlabel="parameters (logarithmic)", ylabel="G")
-    _slope(axes, ladder["trend"]["slope"], rows)
+    _line(axes, ladder["fit"])
     for row in rows:
         axes.plot([row["parameters"]] * 2, row["gap"]["ci95"], color=INK, linewidth=1.1,
                   solid_capstyle="butt", zorder=2)
         point(axes, row["parameters"], row["gap"]["estimate"], row["class"], zorder=3)
-    place_labels(axes, [(row["parameters"], row["gap"]["estimate"], row["rung"]) for row in rows])
+    line = [(10 ** each["log10_parameters"], each["estimate"]) for each in ladder["fit"]]
+    place_labels(axes, [(row["parameters"], row["gap"]["estimate"], row["rung"]) for row in rows],
+                 keep_free=boxes_on(axes, line, LINE_ROOM), background=False)
 
 
-def _slope(axes: Axes, slope: Row, rows: Sequence[Row]) -> None:
-    """The least-squares line through the middle of the points, and the lines of its interval."""
-    logs = np.log10([row["parameters"] for row in rows])
-    middle = logs.mean(), np.mean([row["gap"]["estimate"] for row in rows])
-    xs = np.linspace(logs.min(), logs.max(), STEPS)
-    low, high = (middle[1] + end * (xs - middle[0]) for end in slope["ci95"])
-    axes.fill_between(10 ** xs, low, high, color=SLOPE_BAND, linewidth=0, zorder=1.2)
-    axes.plot(10 ** xs, middle[1] + slope["estimate"] * (xs - middle[0]), color=INK, linewidth=1.2,
-              zorder=1.4)
+def _line(axes: Axes, fit: Sequence[Row]) -> None:
+    """The fitted line and its pointwise intervals."""
+    xs = [10 ** each["log10_parameters"] for each in fit]
+    low, high = zip(*(each["ci95"] for each in fit))
+    axes.fill_between(xs, low, high, color=SLOPE_BAND, linewidth=0, zorder=1.2)
+    axes.plot(xs, [each["estimate"] for each in fit], color=INK, linewidth=1.2, zorder=1.4)
 
 
-def _ends(data: ReportData, members: Sequence[Sequence[Row]]) -> tuple[float, float]:
-    ends = [end for rows in members for row in rows for end in row["gap"]["ci95"]]
+def _slope_text(slope: Row) -> str:
+    low, high = slope["ci95"]
+    return (f"slope {signed(slope['estimate'])} [{signed(low)}, {signed(high)}] "
+            "per tenfold size")
+
+
+def _ends(data: ReportData, ladders: Sequence[Row]) -> tuple[float, float]:
+    ends = [end for each in ladders for row in (*each["fit"], *(judge["gap"] for judge in
+                                                                each["judges"]))
+            for end in row["ci95"]]
     margin = data.registration["delta_0"]
     ends += [-1.4 * margin, 1.4 * margin, *(data.human["gap"]["ci95"] if data.human else ())]
     return min(ends) - 0.04, max(ends) + 0.08
 
 
-def _handles(data: ReportData, rows: Sequence[Row]) -> list:
-    handles = [*class_handles(row["class"] for row in rows),
-               Line2D([], [], color=INK, linewidth=1.2, label="fitted slope"),
+def _handles(data: ReportData, ladders: Sequence[Row]) -> list:
+    handles = [*class_handles(row["class"] for each in ladders for row in each["judges"]),
+               Line2D([], [], color=INK, linewidth=1.2, label="fitted line"),
                Patch(color=SLOPE_BAND, label=f"its {data.level} interval"),
                Patch(color=MARGIN_BAND, label="no gap (margin)")]
     return [*handles, Patch(color=HUMAN_BAND, label="human gap")] if data.human else handles

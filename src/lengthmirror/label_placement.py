@@ -13,12 +13,13 @@ from .figure_style import INK, MUTED
 RADII = (7, 11, 16, 22, 29, 37, 46, 56, 68, 82, 98)  # points
 DIRECTIONS = 16
 MARKER = 5.6  # half the side of the square kept free around a marker, points
+BACKGROUND = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
 PIECES = 8  # boxes along a slanted text
 LEADER = 13  # a label further away than this gets a line to its marker, points
 
 
 def place_labels(axes: Axes, points: Sequence[tuple[float, float, str]], size: float = 8.2,
-                 keep_free: Iterable[Bbox] = ()) -> None:
+                 keep_free: Iterable[Bbox] = (), background: bool = True) -> None:
     """Writes a name beside each point, inside the axes; call it when the limits are final.
 
     Args:
@@ -26,6 +27,7 @@ def place_labels(axes: Axes, points: Sequence[tuple[float, float, str]], size: f
         points: x, y and name, in data units.
         size: of the font.
         keep_free: boxes in pixels where no label may lie.
+        background: white behind each label, so that lines do not cross it.
     """
     renderer = FigureCanvasAgg(axes.figure).get_renderer()
     scale = axes.figure.dpi / 72
@@ -34,7 +36,7 @@ def place_labels(axes: Axes, points: Sequence[tuple[float, float, str]], size: f
     for centre, (x, y, name) in zip(centres, points):
         text = axes.annotate(name, (x, y), xytext=(0, 0), textcoords="offset points", ha="center",
                              va="center", fontsize=size, color=INK, zorder=6,
-                             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4})
+                             bbox=BACKGROUND if background else None)
         extent = text.get_window_extent(renderer)
         half = extent.width / 2 + 2 * scale, extent.height / 2 + scale
         offset = _free_offset(centre, half, taken, axes.bbox, scale)
@@ -56,6 +58,12 @@ def boxes_along(texts: Iterable[Text]) -> list[Bbox]:
             boxes.append(Bbox([[left, low], [left + whole.width / PIECES,
                                              low + whole.height / PIECES]]))
     return boxes
+
+
+def boxes_on(axes: Axes, places: Iterable[tuple[float, float]], half: float) -> list[Bbox]:
+    """Squares in pixels around places in data units, ``half`` points to each side."""
+    side = half * axes.figure.dpi / 72
+    return [_box(*axes.transData.transform(place), side, side) for place in places]
 
 
 def _free_offset(centre, half, taken, inside, scale) -> tuple[float, float]:

@@ -10,14 +10,10 @@ from typing import Any
 
 from .errors import InvalidReport
 from .ladder_report import SCHEMA
-from .rule import CLASSES
+from .report_checks import check_ladder, check_sensitivity
 
 LADDER_COMMAND = "python -m pytest -n auto tests/ladder --ladder-json {path}"
 SENSITIVITY_NAME = "sensitivity.json"
-NUMBER = (int, float)
-# What a row with results has at least, by dotted name.
-ESTIMATES = ("gap", "lean")
-SUBSETS = ("longer", "shorter")
 
 Row = dict[str, Any]
 
@@ -51,16 +47,17 @@ class ReportData:
     @property
     def controls(self) -> list[Row]:
         """Judges with a known answer."""
-        return [row for row in self.comparisons if row["status"] == "control"]
+        return [row for row in self.comparisons if row.get("kind") == "control"]
 
     @property
     def ladders(self) -> list[Row]:
         """What ladder.json says across sizes, one entry per ladder."""
         return self.ladder.get("ladders") or []
 
-    def members(self, ladder: Row) -> list[Row]:
-        """The rows of a ladder's scored rungs, smallest first."""
-        return [row for row in self.judges if row["rung"] in ladder["rungs"]]
+    @property
+    def fitted_ladders(self) -> list[Row]:
+        """Those with enough scored rungs for a slope."""
+        return [each for each in self.ladders if each["slope"]]
 
     @property
     def not_run(self) -> list[Row]:
@@ -90,13 +87,14 @@ def read_report_data(ladder: Path) -> ReportData:
             or they belong to different registrations.
     """
     document = _read(ladder, LADDER_COMMAND.format(path=ladder))
-    _check_ladder(document, ladder)
+    check_ladder(document, ladder)
     beside = Path(ladder).with_name(SENSITIVITY_NAME)
     return ReportData(document, _read_sensitivity(beside, document) if beside.exists() else None)
 
 
 def _read_sensitivity(path: Path, ladder: dict[str, Any]) -> dict[str, Any]:
     document = _read(path, "lengthmirror sensitivity")
+    check_sensitivity(document, ladder, path)
     return document
 
 
@@ -116,62 +114,6 @@ def _read(path: Path, command: str) -> dict[str, Any]:
 
 def _not_strict(name: str) -> None:
     raise ValueError(f"{name} is not strict JSON")
-
-
-def _check_ladder(document: dict[str, Any], path: Path) -> None:
-    """Refuses a document from which a figure could not be drawn, naming what is wrong."""
-    registration = document.get("registration")
-    names = ("alpha", "delta_0", "delta_h", "delta_b", "pc_min", "tau", "seed", "n_resamples")
-    lacking = [name for name in names if not isinstance(_at(registration, name), NUMBER)]
-    lacking += [name for name in ("digest", "status")
-                if not isinstance(_at(registration, name), str)]
-    if lacking:
-        raise InvalidReport(f"{path}: its registration has no valid {lacking[0]!r}.")
-    if not isinstance(document.get("rows"), list):
-        raise InvalidReport(f"{path}: it has no list of rows.")
-    for row in document["rows"]:
-        wrong = _wrong(row)
-        if wrong:
-            name = _at(row, "rung") or "a row"
-            raise InvalidReport(f"{path}: {name} has no valid {wrong!r}.")
-
-
-def _wrong(row: Any) -> str | None:
-    """The first key of a row that is missing or not of its kind, or None."""
-    if not isinstance(_at(row, "rung"), str):
-        return "rung"
-    lacking = [name for name in ("status", "gap", "class", "parameters") if name not in row]
-    if lacking:
-        return lacking[0]
-    if row["class"] is not None and row["class"] not in CLASSES:
-        return "class"
-    if row["gap"] is None:
-        return None
-    for name in ESTIMATES:
-        if not _is_estimate(row.get(name)):
-            return name
-    return next((f"r_long.{subset}" for subset in SUBSETS
-                 if not _is_proportion(_at(row.get("r_long"), subset))), None)
-
-
-def _is_estimate(value: Any) -> bool:
-    return (isinstance(_at(value, "estimate"), NUMBER)
-            and all(is_interval(_at(value, name)) for name in ("ci95", "ci90")))
-
-
-def _is_proportion(value: Any) -> bool:
-    return (all(isinstance(_at(value, name), NUMBER) for name in ("estimate", "n"))
-            and is_interval(_at(value, "wilson_cluster")))
-
-
-def is_interval(value: Any) -> bool:
-    """Whether a value is a list of two numbers."""
-    return (isinstance(value, list) and len(value) == 2
-            and all(isinstance(each, NUMBER) for each in value))
-
-
-def _at(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else None
 
 
 def _percent(share: float) -> str:

@@ -72,7 +72,8 @@ def page_bytes(data: ReportData, figures: dict[str, bytes]) -> bytes:
         alternatives=words.alternative_texts(data), classes=words.classes_shown(data),
         flags_shown=words.flags_shown(data), class_meanings=words.CLASS_MEANINGS,
         flag_meanings=words.FLAG_MEANINGS, controls=data.controls,
-        not_run=words.not_run_by_reason(data),
+        not_run=words.not_run_by_reason(data), outcomes=words.outcomes_shown(data),
+        outcome_meanings=words.OUTCOME_MEANINGS, comparisons=words.COMPARISON_MEANINGS,
         status_meaning=words.STATUS_MEANINGS.get(data.registration["status"], ""))
     return html.encode("utf-8")
 
@@ -81,8 +82,10 @@ def _environment() -> Environment:
     environment = Environment(loader=PackageLoader("lengthmirror", "templates"), autoescape=True,
                               undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
                               keep_trailing_newline=True)
-    filters: dict[str, Any] = {"number": words.number, "count": words.count, "size": size_text,
-                               "interval": words.interval, "flags": words.raised_flags}
+    filters: dict[str, Any] = {
+        "number": words.number, "count": words.count, "p_value": words.p_value, "size": size_text,
+        "interval": words.interval, "flags": words.raised_flags,
+        "other_classes": words.other_classes}
     environment.filters.update(filters)
     return environment
 

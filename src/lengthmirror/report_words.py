@@ -35,6 +35,22 @@ FLAG_MEANINGS = {
     "borderline_mc": "an interval ends close to a boundary of the rule, so it was computed again "
                      "with more resamples; the class is not in doubt because of it.",
 }
+OUTCOME_MEANINGS = {
+    "UNIFORM": "all scored judges have the same class.",
+    "LOCALISED": "the class changes once, between two neighbours, and G has no slope on either "
+                 "side.",
+    "GRADED": "the class changes gradually: more than once in one direction, or with a slope of "
+              "G among judges of one class.",
+    "NON_MONOTONE": "the class changes back and forth with size.",
+    "UNDETERMINED": "too few scored judges, a judge without a definite class, or a change that "
+                    "these data do not show.",
+}
+COMPARISON_MEANINGS = {
+    "gpt4-published": "published verdicts",
+    "humans": "one annotator against another",
+    "always-longer": "control: the longer one, always",
+    "coin": "control: one half, always",
+}
 STATUS_MEANINGS = {
     "verified": "the frozen files equal the receipt, nobody touched them since, and they are "
                 "older than the logits.",
@@ -52,6 +68,11 @@ def number(value: float | None, digits: int = 3) -> str:
     if value is None:
         return DASH
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)
+
+
+def p_value(value: float | None) -> str:
+    """Four decimals, and as many more as a smaller value needs."""
+    return number(value, 4 if value is None or value >= 1e-4 or not value else 6)
 
 
 def count(value: float | None) -> str:
@@ -86,6 +107,18 @@ def flags_shown(data: ReportData) -> list[str]:
     return [name for name in FLAG_MEANINGS if name in found]
 
 
+def outcomes_shown(data: ReportData) -> list[str]:
+    """The scale outcomes on the page, primary and order-debiased."""
+    found = {each["outcome"] for each in data.fitted_ladders}
+    found |= {(each.get("order_debiased") or {}).get("outcome") for each in data.fitted_ladders}
+    return [name for name in OUTCOME_MEANINGS if name in found]
+
+
+def other_classes(specifications: Sequence[Row]) -> list[Row]:
+    """The specifications whose class is another than the first one's, or missing."""
+    return [row for row in specifications[1:] if row["class"] != specifications[0]["class"]]
+
+
 def not_run_by_reason(data: ReportData) -> list[tuple[str | None, list[str]]]:
     """Names of the rungs without results, with what they share as the reason, in ladder order."""
     groups: dict[str | None, list[str]] = {}
@@ -104,9 +137,9 @@ def alternative_texts(data: ReportData) -> dict[str, str]:
                            rows, lambda row: " and ".join(number(row["r_long"][subset]["estimate"])
                                                           for subset in ("longer", "shorter"))),
         "scale": _listed("G against the number of parameters, with the fitted slope of each "
-                         "ladder", [each for each in data.ladders if each["trend"]],
-                         lambda each: f"slope {number(each['trend']['slope']['estimate'])} "
-                                      f"{interval(each['trend']['slope'])}", "ladder"),
+                         "ladder", data.fitted_ladders,
+                         lambda each: f"slope {number(each['slope']['estimate'])} "
+                                      f"{interval(each['slope'])}", "ladder"),
         "length": "One panel per judge: r_long in both subsets against the relative length "
                   "difference, with intervals. The ladder file has the numbers under "
                   "length_curve.",

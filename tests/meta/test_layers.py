@@ -25,8 +25,8 @@ AREAS = {
                "scoring_plan scoring rescoring scoring_job",
     "reporting": "inputs analysis ladder_report scale_report sensitivity sensitivity_report "
                  "planted rule_check registration ladder_session ladder_controller pytest_plugin",
-    "page": "report_data figure_style label_placement figure_gap figure_subsets figure_scale "
-            "figure_length figure_orders report_words report_page",
+    "page": "report_checks report_data figure_style label_placement figure_gap figure_subsets "
+            "figure_scale figure_length figure_orders report_words report_page",
     "commands": "commands cli __main__",
 }
 AREA_OF = {module: area for area, modules in AREAS.items() for module in modules.split()}

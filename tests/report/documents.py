@@ -1,6 +1,9 @@
 """Small ladder documents with made-up numbers, for tests of the page alone."""
 
 import json
+from math import log10
+
+from lengthmirror.ladder_report import SCHEMA
 
 CLASS_OF = {"tiny": "NO_PREFERENCE", "small": "LENGTH_PREFERENCE", "large": "QUALITY_TRACKING"}
 REGISTRATION = {"digest": "0f" * 32, "status": "verified", "tau": 0.2, "alpha": 0.05,
@@ -48,16 +51,17 @@ def results(outcome, longer, shorter):
 def judge(name, parameters, longer, shorter, outcome=None):
     """The row of a rung with results."""
     outcome = outcome or CLASS_OF.get(name, "PARTIAL_TRACKING")
-    row = {"rung": name, "status": "scored", "model": f"{name} model", "family": "made up",
-           "parameters": parameters, "unscored_reason": None,
+    row = {"rung": name, "kind": "judge", "status": "scored", "model": f"{name} model",
+           "family": "made up", "parameters": parameters, "unscored_reason": None,
            "registration_digest": REGISTRATION["digest"], "registration_status": "verified"}
     return {**row, **results(outcome, longer, shorter),
             "order_debiased": results(outcome, longer - 0.0313, shorter)}
 
 
-def reference(name, longer, shorter, outcome=None, status="reference"):
+def reference(name, longer, shorter, outcome=None, kind="reference"):
     """The row of a reference or a control: no size and no orders."""
-    row = {**judge(name, None, longer, shorter, outcome), "status": status, "class": outcome,
+    row = {**judge(name, None, longer, shorter, outcome), "kind": kind, "status": kind,
+           "class": outcome,
            "order_debiased": None, "position_consistency": None, "slot_a_share": None,
            "option_mass": None, "exact_ties": None, "model": None, "family": None}
     return {**row, "shortfall": None, "flags": None} if outcome is None else row
@@ -65,8 +69,8 @@ def reference(name, longer, shorter, outcome=None, status="reference"):
 
 def not_run(name, parameters, reason=None):
     """The row of a rung without logits."""
-    return {"rung": name, "status": "not_run", "parameters": parameters, "class": None,
-            "gap": None, "r_long": None, "flags": None, "order_debiased": None,
+    return {"rung": name, "kind": "judge", "status": "not_run", "parameters": parameters,
+            "class": None, "gap": None, "r_long": None, "flags": None, "order_debiased": None,
             "unscored_reason": reason, "model": f"{name} model", "family": "made up"}
 
 
@@ -74,19 +78,68 @@ REFERENCES = [reference("gpt4-published", 0.8877, 0.3198, "QUALITY_TRACKING"),
               reference("humans", 0.8531, 0.2883)]
 
 
+def ladder(name, rows, missing=(), outcome="GRADED", **changes):
+    """The row of a ladder whose line rises by 0.2718 per tenfold size."""
+    judges = [{"rung": row["rung"], "parameters": row["parameters"], "class": row["class"],
+               "gap": row["gap"], "sign_flip_p_holm": 0.0213, "equivalence_p_0_holm": 0.00003,
+               "equivalence_p_H_holm": 1.0} for row in rows]
+    sizes = [log10(row["parameters"]) for row in rows]
+    found = {"slope": estimate(0.2718, 0.0911), "slope_p": 0.0037, "kendall_tau": 1.0,
+             "monotone": "increasing", "outcome": outcome, "boundary": None,
+             "fit": [{"log10_parameters": at, "estimate": 0.2718 * (at - sizes[0]),
+                      "ci95": [0.2718 * (at - sizes[0]) - 0.05, 0.2718 * (at - sizes[0]) + 0.06]}
+                     for at in sizes],
+             "steps": [{"difference": 0.1234, "p_holm": 0.0457} for _ in sizes[1:]]}
+    return {"ladder": name, "kind": "one_family", "caveat": None, "status": "scored",
+            "coverage": f"{name} has {len(rows)} rungs scored.", "scored":
+            [row["rung"] for row in rows], "not_scored": list(missing), "judges": judges,
+            **found, "order_debiased": {**found, "judges": judges}, **changes}
+
+
+def empty_ladder(name):
+    """The row of a ladder with too few scored rungs."""
+    return {"ladder": name, "kind": "mixed_families", "caveat": "Scale is confounded.",
+            "status": "not_run", "coverage": f"{name} has 1 of 3 rungs scored and needs at least 2 "
+            "(not scored: this, that).", "scored": [], "not_scored": ["this", "that"],
+            "outcome": "UNDETERMINED", "slope": None, "slope_p": None, "monotone": None,
+            "fit": None, "judges": None, "boundary": None, "order_debiased": None, "steps": None}
+
+
+def specification(name, row, outcome=None, **changes):
+    """One line of a sensitivity table."""
+    return {"specification": name, "n_longer": 811, "n_shorter": 297, "n_left_out": 5,
+            "gap": row["gap"], "class": outcome or row["class"], "sentence": None, **changes}
+
+
+def sensitivity(*rows):
+    """sensitivity.json: one analysis with another class and one without any."""
+    refused = {"gap": None, "class": None, "sentence": "no unit is left <here>."}
+    return {"schema": SCHEMA, "registration": REGISTRATION, "dataset": DATASET, "not_run": [],
+            "judges": [{"judge": row["rung"], "specifications": [
+                specification("primary", row), specification("tau 0.3", row, "INVERSE"),
+                {**specification("turn 1 only", row), **refused}]} for row in rows]}
+
+
 def document(*rows, references=REFERENCES, **changes):
     """ladder.json with these judges."""
-    return {"schema": 1, "registration": REGISTRATION, "dataset": DATASET,
-            "rows": [*rows, *references], "missing": [], **changes}
+    return {"schema": SCHEMA, "registration": REGISTRATION, "dataset": DATASET,
+            "rows": [*rows, *references], "missing": [], "ladders": [], "missing_ladders": [],
+            **changes}
 
 
 ONE = document(judge("tiny", 134515008, 0.4991, 0.5017),
-               not_run("large", 7615616512, "its weights come from the model hub"))
-MANY = document(judge("small", 494032768, 0.7913, 0.7727),
-                judge("tiny", 134515008, 0.4991, 0.5017),
-                judge("large", 7615616512, 0.8713, 0.3119),
-                judge("middle", 1711376384, 0.6871, 0.4673),
-                not_run("huge", 70553706496))
+               not_run("large", 7615616512, "its weights come from the model hub"),
+               ladders=[empty_ladder("a ladder")])
+JUDGES = [judge("small", 494032768, 0.7913, 0.7727), judge("tiny", 134515008, 0.4991, 0.5017),
+          judge("large", 7615616512, 0.8713, 0.3119), judge("middle", 1711376384, 0.6871, 0.4673)]
+BOUNDARY = {"below": "tiny", "above": "large"}
+MANY = document(
+    *JUDGES, not_run("huge", 70553706496),
+    references=[*REFERENCES,
+                reference("always-longer", 1.0, 1.0, "LENGTH_PREFERENCE", "control")],
+    ladders=[ladder("one family", [JUDGES[at] for at in (1, 0, 3, 2)], ["huge"]),
+             ladder("two sizes", [JUDGES[1], JUDGES[2]], outcome="LOCALISED", boundary=BOUNDARY,
+                    caveat="Scale is confounded with family.")])
 
 
 def written(folder, content, name="ladder.json"):

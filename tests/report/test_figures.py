@@ -33,7 +33,7 @@ def drawn():
     return {name: figure(ReportData(MANY, None)) for name, figure in FIGURES.items()}
 
 
-@pytest.mark.parametrize("name", ["gap", "subsets", "length", "orders"])
+@pytest.mark.parametrize("name", ["gap", "subsets", "scale", "length", "orders"])
 def test_a_figure_is_xml_that_names_every_judge(name, drawn):
     """The SVG parses, names each judge with results, and none without."""
     assert ElementTree.fromstring(drawn[name]).tag.endswith("svg")
@@ -41,7 +41,7 @@ def test_a_figure_is_xml_that_names_every_judge(name, drawn):
     assert {"tiny", "small", "middle", "large"} <= set(found) and "huge" not in found
 
 
-@pytest.mark.parametrize("name", ["gap", "subsets", "length", "orders"])
+@pytest.mark.parametrize("name", ["gap", "subsets", "scale", "length", "orders"])
 def test_a_figure_names_no_address_but_its_formats(name, drawn):
     """Only the names of the SVG formats look like addresses; no date, no program."""
     text = drawn[name].decode("utf-8")
@@ -56,12 +56,14 @@ def test_references_stand_beside_the_judges(name, drawn):
     assert {"gpt4-published", "humans"} <= set(labels(drawn[name]))
 
 
-@pytest.mark.parametrize("name", ["gap", "subsets", "orders", "length"])
+@pytest.mark.parametrize("name", ["gap", "subsets", "scale", "orders", "length"])
 def test_axes_are_labelled(name, drawn):
     """Each axis says what it shows."""
     wanted = {"gap": ["G, a difference of two shares"],
               "subsets": ["r_long where humans preferred the longer answer",
                           "r_long where humans preferred the shorter answer"],
+              "scale": ["parameters (logarithmic)", "G", "494M", "7.6B",
+                        "slope 0.27 [0.18, 0.36] per tenfold size"],
               "orders": ["share of pairs", "share of verdicts", "probability"],
               "length": ["r_long", "relative length difference (0: equally long, 1: one is "
                                    "empty)"]}[name]

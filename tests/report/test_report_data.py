@@ -5,9 +5,10 @@ import copy
 import pytest
 
 from lengthmirror.errors import InvalidReport
+from lengthmirror.ladder_report import SCHEMA
 from lengthmirror.report_data import read_report_data
 
-from .documents import MANY, judge, written
+from .documents import JUDGES, MANY, judge, sensitivity, written
 
 
 def refused(path):
@@ -44,10 +45,10 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     assert "is not strict JSON" in refused(path)
 
 
-@pytest.mark.parametrize("content", ["[]", "3", '{"rows": []}', '{"schema": 2, "rows": []}'])
+@pytest.mark.parametrize("content", ["[]", "3", '{"rows": []}', '{"schema": 99, "rows": []}'])
 def test_another_schema_is_refused(content, tmp_path):
     """A document of another kind or version."""
-    assert "is not of schema 1" in refused(written(tmp_path, content))
+    assert f"is not of schema {SCHEMA}" in refused(written(tmp_path, content))
 
 
 BROKEN = {
@@ -55,7 +56,7 @@ BROKEN = {
     "a margin in words": (lambda d: d["registration"].update(delta_0="wide"), "'delta_0'"),
     "no digest": (lambda d: d["registration"].pop("digest"), "'digest'"),
     "rows by name": (lambda d: d.update(rows={"tiny": 1}), "no list of rows"),
-    "a number as a row": (lambda d: d["rows"].append(3), "a row has no valid 'rung'"),
+    "a number as a row": (lambda d: d["rows"].append(3), "one of its rows has no valid 'rung'"),
     "no G": (lambda d: d["rows"][0].pop("gap"), "small has no valid 'gap'"),
     "no size": (lambda d: d["rows"][0].pop("parameters"), "small has no valid 'parameters'"),
     "a class of no rule": (lambda d: d["rows"][1].update({"class": "BEST"}),
@@ -67,6 +68,15 @@ BROKEN = {
                          "small has no valid 'gap'"),
     "no shares": (lambda d: d["rows"][0].update(r_long=None),
                   "small has no valid 'r_long.longer'"),
+    "a ladder without a sentence": (lambda d: d["ladders"][0].pop("coverage"),
+                                    "one family has no valid 'coverage'"),
+    "a slope without intervals": (lambda d: d["ladders"][0].update(slope=0.2),
+                                  "one family has no valid 'slope'"),
+    "a slope without judges": (lambda d: d["ladders"][0].update(judges=[]),
+                               "one family has no valid 'judges'"),
+    "a slope without a line": (lambda d: d["ladders"][0].update(fit=[{"estimate": 1}]),
+                               "one family has no valid 'fit'"),
+    "ladders by name": (lambda d: d.update(ladders={"a": 1}), "no list of ladders"),
     "one share": (lambda d: d["rows"][0]["r_long"].pop("shorter"),
                   "small has no valid 'r_long.shorter'"),
 }
@@ -77,6 +87,33 @@ def test_a_document_that_cannot_be_drawn_names_the_key(fault, tmp_path):
     """What a figure needs is checked before anything is drawn."""
     change, named = BROKEN[fault]
     assert named in refused(written(tmp_path, changed(change)))
+
+
+TABLE_FAULTS = {
+    "of another registration": (lambda d: d["registration"].update(digest="00"),
+                                "another registration"),
+    "of another run": (lambda d: d["judges"][0]["specifications"][0]["gap"].update(estimate=0.9),
+                       "its primary G of small is not that of the ladder"),
+    "no judges": (lambda d: d.pop("judges"), "no list of judges"),
+    "no table": (lambda d: d["judges"][1].update(specifications=None),
+                 "tiny has no valid 'specifications'"),
+    "a table without names": (lambda d: d["judges"][1]["specifications"][0].pop("specification"),
+                              "tiny has no valid 'specification'"),
+    "a class of no rule": (lambda d: d["judges"][1]["specifications"][1].update({"class": "BEST"}),
+                           "tiny has no valid 'class'"),
+}
+
+
+@pytest.mark.parametrize("fault", TABLE_FAULTS)
+def test_sensitivity_tables_that_do_not_fit_are_refused(fault, tmp_path):
+    """Tables that are malformed, or of other results than the ladder beside them."""
+    change, named = TABLE_FAULTS[fault]
+    tables = copy.deepcopy(sensitivity(*JUDGES))
+    change(tables)
+    path = written(tmp_path, MANY)
+    assert "sensitivity.json" in str(written(tmp_path, tables, "sensitivity.json"))
+    sentence = refused(path)
+    assert named in sentence and "sensitivity.json" in sentence
 
 
 def test_judges_of_one_size_keep_their_order(tmp_path):

@@ -10,14 +10,30 @@ pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")
 pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
 
 from lengthmirror.report_page import PAGE, write_report
-from lengthmirror.report_words import CLASS_MEANINGS, FLAG_MEANINGS, STATUS_MEANINGS
+from lengthmirror.report_words import (
+    CLASS_MEANINGS,
+    FLAG_MEANINGS,
+    OUTCOME_MEANINGS,
+    STATUS_MEANINGS,
+)
 from lengthmirror.rule import CLASSES
+from lengthmirror.study import SCALE_OUTCOMES as OUTCOMES
 
-from .documents import MANY, ONE, document, judge, not_run, reference, written
+from .documents import (
+    JUDGES,
+    MANY,
+    ONE,
+    document,
+    judge,
+    not_run,
+    sensitivity,
+    written,
+)
 from .page_reader import Page, numbers
 
 # What the page says without asking the documents: G = 0, the licence, the year of the paper.
 STATIC = {"0", "1", "4.0", "2023"}
+TABLES = sensitivity(*JUDGES)
 
 
 @dataclass(frozen=True)
@@ -30,9 +46,11 @@ class Written:
         return Page(self.files[PAGE].decode("utf-8"))
 
 
-def report(folder, content):
-    """Writes the report of a document."""
+def report(folder, content, tables=None):
+    """Writes the report of a ladder document and, where given, its sensitivity tables."""
     ladder = written(folder / "in", content)
+    if tables is not None:
+        written(folder / "in", tables, "sensitivity.json")
     paths = write_report(ladder, folder / "out")
     assert sorted(path.name for path in paths) == sorted(
         path.name for path in (folder / "out").iterdir())
@@ -41,8 +59,8 @@ def report(folder, content):
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """The report of four judges."""
-    return report(tmp_path_factory.mktemp("many"), MANY)
+    """The report of four judges with their ladders and sensitivity tables."""
+    return report(tmp_path_factory.mktemp("many"), MANY, TABLES)
 
 
 @pytest.fixture(scope="module")
@@ -59,15 +77,16 @@ def either(request):
 
 def test_two_runs_give_the_same_bytes(many, tmp_path):
     """Page and figures depend on the documents alone: no time, path or random identifier."""
-    again = report(tmp_path / "elsewhere", MANY)
+    again = report(tmp_path / "elsewhere", MANY, TABLES)
     assert again.files == many.files
     assert str(tmp_path).encode() not in again.files[PAGE]
 
 
 def test_the_order_of_keys_does_not_matter(many, tmp_path):
     """The same documents with their keys in another order give the same bytes."""
-    turned = json.loads(json.dumps(MANY), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
-    assert report(tmp_path, turned).files == many.files
+    turned = [json.loads(json.dumps(each), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+              for each in (MANY, TABLES)]
+    assert report(tmp_path, *turned).files == many.files
 
 
 def test_the_html_is_well_formed(either):
@@ -112,8 +131,10 @@ def texts_of(known, decimals):
 
 
 def unknown_numbers(page, content):
-    """Numbers of a page that no number of the document rounds to."""
-    known, text = known_numbers(content), page.text
+    """Numbers of a page that no number of the documents rounds to."""
+    known, text = known_numbers(content) | known_numbers(TABLES), page.text
+    for words in ("tau 0.3", "turn 1 only", *(row["coverage"] for row in content["ladders"])):
+        text = text.replace(words, "")
     alpha = content["registration"]["alpha"]
     known |= {100 * (1 - alpha), 100 * (1 - 2 * alpha)}
     for row in content["rows"]:
@@ -206,16 +227,44 @@ def test_a_ladder_without_references_has_its_judges(tmp_path):
     assert "human gap" not in report(tmp_path, content).files["figure-gap.svg"].decode()
 
 
-def test_controls_are_named(tmp_path):
+def test_controls_are_named(one, many):
     """Rows of judges with a known answer are introduced as such."""
-    rows = [reference("always-longer", 1.0, 1.0, "LENGTH_PREFERENCE", "control"),
-            reference("humans", 0.8531, 0.2883)]
-    page = report(tmp_path, document(judge("tiny", 10 ** 8, 0.5, 0.5), references=rows)).page
-    assert "Controls are judges with a known answer" in page.text
+    assert "Controls ( always-longer ) are no models" in many.page.text
+    assert "control: the longer one, always" in many.page.text
+    assert "Controls" not in one.page.text
+
+
+def test_a_ladder_with_a_slope_is_in_the_table(many):
+    """Slope with interval, p, outcome, where the class changes, what is missing, the caveat."""
+    section = many.page.text.partition("Across sizes")[2].partition("Does the size of")[0]
+    for words in ("0.272 [0.181, 0.363]", "0.0037", "GRADED", "huge", "LOCALISED",
+                  "between tiny and large", "two sizes: Scale is confounded with family.",
+                  "0.0213", "0.000030", "0.0457"):
+        assert words in section
+
+
+def test_a_ladder_of_too_few_rungs_shows_its_sentence(one):
+    """No slope and no figure, but the sentence of ladder.json."""
+    assert "a ladder has 1 of 3 rungs scored and needs at least 2" in one.page.text
+    assert "figure-scale.svg" not in one.files
+
+
+def test_the_sensitivity_tables_say_what_changes(many):
+    """Another class, or none, is named in the summary and marked in the table."""
+    section = many.page.text.partition("Would other choices")[2].partition("What was fixed")[0]
+    assert "tau 0.3: INVERSE; turn 1 only: no class" in section
+    assert section.count("INVERSE (another class)") == len(JUDGES)
+    assert "no unit is left <here>." in section and "811 297 5" in section
+
+
+def test_without_sensitivity_tables_the_page_names_the_command(one):
+    """What is missing can be made."""
+    assert "lengthmirror sensitivity writes it" in one.page.text
 
 
 def test_every_class_flag_and_status_has_its_words():
     """The page can explain whatever the rule can say."""
+    assert set(OUTCOME_MEANINGS) == set(OUTCOMES)
     assert set(CLASS_MEANINGS) == set(CLASSES)
     assert set(STATUS_MEANINGS) == {"verified", "unverifiable", "unregistered", "broken"}
     assert set(FLAG_MEANINGS) == {"position_dominated", "excess_length_lean",
