@@ -66,11 +66,16 @@ def chunked_attention(module: torch.nn.Module, query: torch.Tensor, key: torch.T
         scaling: of the scores; None means dimension ** -0.5.
         softcap, position_bias: not supported.
 
+    In bfloat16 and float16 the scores are rounded to that type before the softmax, as in the
+    attention ``eager`` of transformers; torch's own kernel keeps them in float32.
+
     Returns:
         [1, queries, heads, dimension] and None (no attention weights).
     """
     if softcap is not None or position_bias is not None:
         raise NotImplementedError("chunked attention has no soft cap and no position bias")
+    if attention_mask is None or attention_mask.dtype != torch.bool:
+        raise NotImplementedError("chunked attention needs a mask of true and false")
     heads, dimension, shared = query.shape[1], query.shape[3], key.shape[1]
     query = query[0] * (dimension ** -0.5 if scaling is None else scaling)
     key, value = key[0].transpose(1, 2), value[0]

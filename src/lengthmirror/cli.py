@@ -24,6 +24,10 @@ def main(arguments: list[str] | None = None) -> int:
     except LengthMirrorError as error:
         print(f"lengthmirror: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"lengthmirror: {where}{error.strerror or error}.", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("lengthmirror: interrupted; finished groups are kept, run the same command again to "
               "go on.", file=sys.stderr)

@@ -49,10 +49,11 @@ def _check_replaceable(registration: Path, study: Study, output: Path, slug: str
     entry = read_manifest(output / NAME)["rungs"].get(slug, {})
     receipt = read_receipt(registration / RECEIPT)
     known = {study.digest, *(past.digest for past in (receipt.entries if receipt else ()))}
-    if entry and entry.get("registration_digest") not in known:
+    made_under = entry.get("registration_digest") if isinstance(entry, dict) else None
+    if entry and made_under not in known:
         raise InvalidConfig(f"{slug}: {output} holds logits made under another registration "
-                            f"({str(entry.get('registration_digest'))[:12]}); give this study's "
-                            "a folder of their own with --output.")
+                            f"({str(made_under)[:12]}); give this study's a folder of their own "
+                            "with --output.")
 
 
 def freeze(options: argparse.Namespace) -> None:
@@ -66,11 +67,16 @@ def freeze(options: argparse.Namespace) -> None:
 
 
 def verify(options: argparse.Namespace) -> int:
-    """``lengthmirror verify``: 1 when a check fails or re-scored verdicts differ."""
+    """``lengthmirror verify``: 1 when a check fails or re-scored verdicts or logits differ."""
     if options.rung and not options.rescore:
         raise InvalidConfig("--rung names what --rescore scores again; give both.")
     if options.no_prefix_sharing and not options.rescore:
         raise InvalidConfig("--no-prefix-sharing is a way of scoring again; give --rescore too.")
+    if options.sample_seed is not None and not options.rescore:
+        raise InvalidConfig("--sample-seed chooses what --rescore scores again; give both.")
+    if options.require_verified and options.rescore:
+        raise InvalidConfig("--require-verified is about the tamper checks, which --rescore does "
+                            "not make; give one of them.")
     if options.rescore:
         return _rescore(options)
     from .registration import overall
@@ -84,21 +90,21 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def _rescore(options: argparse.Namespace) -> int:
-    """Scores units of one rung, or of every rung with logits, again: 1 when a verdict changes."""
+    """Scores units of one rung, or of every rung with logits, again: 1 when one differs."""
     study, job = _study(options), _scoring_job()
     seed = secrets.randbits(32) if options.sample_seed is None else options.sample_seed
     paths = {slug: options.artifacts / slug / "logits.parquet" for slug in study.rungs}
     chosen = [options.rung] if options.rung else [slug for slug in paths if paths[slug].exists()]
     if not chosen:
         raise InvalidLogits(f"no rung has logits below {options.artifacts} to score again.")
-    changes = 0
+    all_agree = True
     for slug in chosen:
-        find_rung(study.rungs, slug)
+        rung = find_rung(study.rungs, slug)
         comparison = job.rescore(study, slug, _places(job, options), options.rescore, seed,
                                  paths[slug], _path(options))
         print(f"{slug}: {comparison.sentence}")
-        changes += comparison.verdict_changes
-    return int(changes > 0)
+        all_agree &= comparison.agrees(rung.dtype)
+    return int(not all_agree)
 
 
 def sensitivity(options: argparse.Namespace) -> None:

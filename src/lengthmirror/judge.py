@@ -14,9 +14,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from .chunked_attention import attention_in_chunks
 from .encoding import PromptEncoder
 from .errors import InvalidJudge, ScoringFailed
-from .ladder import Rung
+from .ladder import SHARED_PREFIX, Rung
 from .scoring_plan import PromptScore
-from .shared_prefix import check_layers, last_logits
+from .shared_prefix import check_layers, check_reuse, last_logits
 from .weights import LocalWeights
 
 NOT_DETERMINISTIC = re.compile(r"(\S+) does not have a deterministic implementation")
@@ -33,13 +33,18 @@ class Judge:
 
         Raises:
             InvalidJudge: an architecture transformers cannot load, another parameter count than
-                the registered one, or a prompt mode the tokenizer cannot serve.
+                the registered one, a prompt mode the tokenizer cannot serve, or a cache that
+                cannot be reused where the path is shared_prefix.
         """
         make_deterministic(rung)
         self.rung = rung
         self.tokenizer = load_tokenizer(rung, weights)
         self.model = _load_model(rung, weights)
         self._check_parameters()
+        if rung.path == SHARED_PREFIX:
+            check_layers(self.model, rung.slug)
+            with self._attention():
+                check_reuse(self.model, rung.slug)
         self.encoder = PromptEncoder(rung, self.tokenizer, templates,
                                      self.model.config.get_text_config().max_position_embeddings)
 
@@ -76,10 +81,8 @@ class Judge:
             One score per prompt, and the number of tokens computed.
 
         Raises:
-            InvalidJudge: an attention kind for which reuse has not been checked.
             ScoringFailed: a logit is not finite, or an operation has no deterministic form.
         """
-        check_layers(self.model, self.rung.slug)
         with self._attention(), self._named_operations():
             logits, computed = last_logits(self.model, prompts, self.rung.suffixes_per_forward)
         return [prompt_score(row, len(ids), option_ids, f"{self.rung.slug}: {unit}")

@@ -11,6 +11,7 @@ from .toml_reader import Table, read_toml
 SCHEMA = 1
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 FROM_SCRATCH, SHARED_PREFIX = PATHS = ("from_scratch", "shared_prefix")
+AGREEMENT = 1e-3  # of option logits computed in two ways (PREREGISTRATION.md section 13)
 SLUG = re.compile(r"[a-z0-9][a-z0-9.\-]*")
 
 

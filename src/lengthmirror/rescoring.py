@@ -8,8 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from .errors import InvalidLogits
+from .ladder import AGREEMENT
 from .logit_table import KEY, LOGIT_COLUMNS
 from .scoring_plan import Unit
+
+SHOWN = 10  # orderings of a sentence
 
 
 @dataclass(frozen=True)
@@ -22,8 +25,8 @@ class Comparison:
         longest_prompt: tokens of the longest prompt scored again.
         largest_difference: largest absolute difference of an option logit.
         verdict_changes: orderings whose verdict is another one.
-        close: orderings (question_id, turn, model_a, model_b) whose committed margin between the
-            options is smaller than the largest difference.
+        close: orderings (question_id, turn, model_a, model_b) whose verdict the largest difference
+            could change, being at least half their committed margin, or did change.
         bits_agree: every stored value of every row is the same.
     """
     n_units: int
@@ -36,13 +39,20 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        close = "; ".join(f"question {question} turn {turn} {first} before {second}"
-                          for question, turn, first, second in self.close)
+        names = [f"question {question} turn {turn} {first} before {second}"
+                 for question, turn, first, second in self.close]
+        more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+        close = "; ".join(names[:SHOWN] + more)
         return (f"{self.n_units} units scored again (sample seed {self.seed}; longest prompt "
                 f"{self.longest_prompt} tokens): largest logit difference "
                 f"{self.largest_difference:.3g}, verdict changes {self.verdict_changes} of "
-                f"{2 * self.n_units}, margins below that difference: {close or 'none'}; bits "
+                f"{2 * self.n_units}, within reach of a change: {close or 'none'}; bits "
                 f"{'agree' if self.bits_agree else 'differ'}.")
+
+    def agrees(self, dtype: str) -> bool:
+        """No other verdict and, for float32 and float64, logits as near as is registered."""
+        near = self.largest_difference <= AGREEMENT or dtype not in ("float32", "float64")
+        return near and not self.verdict_changes
 
 
 def sample_units(units: Sequence[Unit], k: int, seed: int) -> list[Unit]:
@@ -76,7 +86,9 @@ def compare(committed: pa.Table, again: pa.Table, slug: str, seed: int) -> Compa
     changed = np.sign(margin) != np.sign(new[:, 0] - new[:, 1])
     return Comparison(len(wanted) // 2, seed, max(again["n_tokens"].to_pylist()), largest,
                       int(np.count_nonzero(changed)),
-                      tuple(wanted[at] for at in np.flatnonzero(np.abs(margin) < largest)),
+                      tuple(wanted[at] for at in
+                            np.flatnonzero((np.abs(margin) <= 2 * largest) & (largest > 0)
+                                           | changed)),
                       before.combine_chunks().equals(again.combine_chunks()))
 
 

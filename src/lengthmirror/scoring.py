@@ -95,9 +95,16 @@ def score_groups(judge: Scorer, groups: list[Group], key: str, work_dir: Path, n
         else:
             progress(len(done["rows"]), part.n_tokens, True)
     longest_first = sorted(missing, key=lambda part: -part.n_tokens)
-    run_tasks(longest_first, _Part.score, n_workers,
-              lambda part, _: progress(len(part.group.prompts), part.n_tokens, False),
-              lambda part: f"{judge.rung.slug}, {part.group.name}")
+
+    def report(part: _Part, _: None) -> None:
+        progress(len(part.group.prompts), part.n_tokens, False)
+
+    if judge.rung.device == "cpu":
+        run_tasks(longest_first, _Part.score, n_workers, report,
+                  lambda part: f"{judge.rung.slug}, {part.group.name}")
+    else:  # a CUDA context does not survive a fork
+        for part in longest_first:
+            report(part, part.score())
     return _collect(parts, len(parts) - len(missing))
 
 
@@ -116,12 +123,15 @@ class _Part:
         self._path = folder / f"q{group.question_id:03d}-t{group.turn}.json"
 
     def read(self) -> dict[str, Any] | None:
-        """The finished group, or None when it is missing, torn or was made of anything else."""
+        """The finished group, or None when it is missing, damaged or was made of anything else."""
         try:
-            part = json.loads(self._path.read_text(encoding="utf-8"))
+            stored = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return part if isinstance(part, dict) and part.get("key") == self._key else None
+        if not isinstance(stored, dict) or stored.get("key") != self._key:
+            return None
+        part = stored.get("group")
+        return part if stored.get("sha256") == _digest(part) else None
 
     def score(self) -> None:
         """Scores the group in this process and writes its file."""
@@ -131,9 +141,10 @@ class _Part:
                  "model_a": prompt.slot_a, "model_b": prompt.slot_b,
                  "prompt_sha256": prompt.sha256, **asdict(score)}
                 for prompt, score in zip(self.group.prompts, scores)]
-        write_bytes(self._path, json_bytes({
-            "key": self._key, "rows": rows, "tokens_computed": computed,
-            "seconds": time.perf_counter() - started}))
+        group = {"rows": rows, "tokens_computed": computed,
+                 "seconds": time.perf_counter() - started}
+        write_bytes(self._path, json_bytes({"key": self._key, "sha256": _digest(group),
+                                            "group": group}))
 
     def _scores(self) -> tuple[list[PromptScore], int]:
         """One score per prompt by the rung's path, and the tokens computed for them."""

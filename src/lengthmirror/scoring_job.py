@@ -63,6 +63,8 @@ def score_rung(study: Study, rung: Rung, places: Places, output: Path, work: Pat
     """
     started = time.perf_counter()
     read_manifest(output / NAME)  # a broken one is known before the work, not after it
+    for folder in (output, work):
+        folder.mkdir(parents=True, exist_ok=True)
     groups, judgments = plan(study, places, limit_units)
     judge = Judge(rung, locate_weights(rung, places.weights, fetch=True), study.templates)
     environment = {"versions": package_versions(), "cpu": processor()}

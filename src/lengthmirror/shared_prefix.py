@@ -15,8 +15,13 @@ import torch
 from transformers import DynamicCache
 
 from .errors import InvalidJudge
+from .ladder import AGREEMENT
 
 CHECKED_LAYERS = {"full_attention", "sliding_attention"}
+LENGTH_DEPENDENT = {"longrope", "dynamic"}  # rotary positions that change with the whole length
+HALF_AGREEMENT = 0.05  # of the range of the logits, for types of less precision than float32
+PROBE = 80  # tokens
+FROM_SCRATCH_SERVES = "path = 'from_scratch' scores it."
 
 
 @dataclass(frozen=True)
@@ -53,13 +58,57 @@ def check_layers(model: Any, slug: str) -> None:
     sliding, so that cropping below the window is still reuse.
 
     Raises:
-        InvalidJudge: naming the kind of layer.
+        InvalidJudge: naming the kind of layer, or rotary positions that depend on the length of
+            the whole prompt, for which a cached prefix is not the prefix of a longer prompt.
     """
-    kinds = getattr(model.config.get_text_config(), "layer_types", None) or ["full_attention"]
+    config = model.config.get_text_config()
+    kinds = getattr(config, "layer_types", None) or ["full_attention"]
     unchecked = sorted(set(kinds) - CHECKED_LAYERS)
     if unchecked:
         raise InvalidJudge(f"{slug}: shared-prefix scoring has not been checked for layers of the "
-                           f"kind {unchecked[0]!r}; path = 'from_scratch' scores them.")
+                           f"kind {unchecked[0]!r}; {FROM_SCRATCH_SERVES}")
+    rotary = sorted(_rotary_types(config) & LENGTH_DEPENDENT)
+    if rotary:
+        raise InvalidJudge(f"{slug}: its rotary positions of the type {rotary[0]!r} depend on the "
+                           f"length of the prompt, so no prefix can be reused; "
+                           f"{FROM_SCRATCH_SERVES}")
+
+
+def _rotary_types(config: Any) -> set[str]:
+    parameters = getattr(config, "rope_parameters", None) or {}
+    nested = [value for value in parameters.values() if isinstance(value, dict)]
+    return {str(each.get("rope_type")) for each in nested or [parameters]}
+
+
+def check_reuse(model: Any, slug: str) -> None:
+    """Scores two short sequences with one prefix both ways: a wrong cache shows at once.
+
+    Raises:
+        InvalidJudge: reuse fails, or its logits are not those of scoring from scratch.
+    """
+    vocabulary = model.config.get_text_config().vocab_size
+    start = [(7 * place + 3) % vocabulary for place in range(PROBE)]
+    sequences = [[*start, 1 % vocabulary], [*start, 2 % vocabulary, 1 % vocabulary]]
+    try:
+        shared, _ = last_logits(model, sequences)
+    except Exception as error:  # whatever a model that cannot do it may raise
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InvalidJudge(f"{slug}: shared-prefix scoring does not work for this model "
+                           f"({reason}); {FROM_SCRATCH_SERVES}") from error
+    for sequence, found in zip(sequences, shared):
+        with torch.inference_mode():
+            ids = torch.tensor([sequence], device=model.device)
+            expected = model(ids, use_cache=False, logits_to_keep=1).logits[0, -1].float()
+        difference = float((found - expected).abs().max())
+        if difference > _tolerance(model.dtype, expected):
+            raise InvalidJudge(f"{slug}: shared-prefix scoring gives other logits than scoring "
+                               f"from scratch (by {difference:.3g}); {FROM_SCRATCH_SERVES}")
+
+
+def _tolerance(dtype: torch.dtype, logits: torch.Tensor) -> float:
+    if dtype in (torch.float32, torch.float64):
+        return AGREEMENT
+    return HALF_AGREEMENT * float(logits.max() - logits.min())
 
 
 def plan_batches(steps: Sequence[Step], lengths: Sequence[int], size: int) -> list[list[Step]]:

@@ -16,11 +16,11 @@ class _Worker:
     """One child process, the pipe to it, and the number of the task it holds."""
 
     def __init__(self, context: Any, work: Callable[[Any], Any], tasks: Sequence[Any],
-                 others: Sequence["_Worker"]):
+                 name: Callable[[Any], str], others: Sequence["_Worker"]):
         self.pipe, child_end = context.Pipe()
         parent_ends = [self.pipe, *(worker.pipe for worker in others)]
-        self.process = context.Process(target=_serve, args=(child_end, parent_ends, tasks, work),
-                                       daemon=True)
+        self.process = context.Process(target=_serve, daemon=True,
+                                       args=(child_end, parent_ends, tasks, work, name))
         with warnings.catch_warnings():
             # Python 3.12 warns of any fork beside other threads. The child only runs ``work``,
             # which takes no lock that a thread of the parent (a progress bar, say) may hold.
@@ -56,7 +56,8 @@ def run_tasks(tasks: Iterable[Any], work: Callable[[Any], Any], n_workers: int,
         name: how an error names a task.
 
     Raises:
-        ScoringFailed: a worker died; the others are stopped first.
+        ScoringFailed: a worker died, or ``work`` met an error of the system or of the model; the
+            others are stopped first.
         LengthMirrorError: raised by ``work``, passed on.
     """
     tasks = list(tasks)
@@ -65,7 +66,7 @@ def run_tasks(tasks: Iterable[Any], work: Callable[[Any], Any], n_workers: int,
     workers: list[_Worker] = []
     try:
         for _ in range(min(n_workers, len(tasks))):
-            workers.append(_Worker(context, work, tasks, workers))
+            workers.append(_Worker(context, work, tasks, name, workers))
         busy = [worker for worker in workers if _give_next(worker, waiting)]
         while busy:
             ready = wait([worker.pipe for worker in busy])
@@ -106,7 +107,7 @@ def _exit(code: int | None) -> str:
 
 
 def _serve(pipe: Connection, parent_ends: Sequence[Connection], tasks: Sequence[Any],
-           work: Callable[[Any], Any]) -> None:
+           work: Callable[[Any], Any], name: Callable[[Any], str]) -> None:
     """Works until the parent stops asking, or is gone: then a task in progress is given up.
 
     The fork gave this child copies of the parent's ends of the pipes; with one of them open, the
@@ -125,6 +126,10 @@ def _serve(pipe: Connection, parent_ends: Sequence[Connection], tasks: Sequence[
             answer = (False, work(task))
         except LengthMirrorError as error:
             answer = (True, error)
+        except (OSError, MemoryError, RuntimeError) as error:  # a full disk, or the model's own
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            answer = (True, ScoringFailed(f"scoring {name(task)} failed ({reason}); finished "
+                                          "groups are kept."))
         try:
             pipe.send(answer)
         except OSError:

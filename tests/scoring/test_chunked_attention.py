@@ -78,6 +78,14 @@ def test_what_it_cannot_do_is_an_error(unsupported):
         chunked_attention(None, query, key, value, visible(3, 3, None), **{unsupported: 1.0})
 
 
+@pytest.mark.parametrize("mask", [None, torch.zeros(1, 1, 3, 3)])
+def test_a_mask_of_another_kind_is_an_error(mask):
+    """A missing mask or one of numbers is never taken for something else."""
+    query, key, value = inputs(3, 3)
+    with pytest.raises(NotImplementedError, match="a mask of true and false"):
+        chunked_attention(None, query, key, value, mask)
+
+
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "gemma3"])
 def test_models_use_it_and_get_their_own_attention_back(kind, monkeypatch):
     """Within the context a model computes the same logits in chunks, after it as before."""

@@ -72,14 +72,14 @@ def test_options_that_are_no_single_token_are_refused(folder, tiny_model, fail):
 
 def test_finished_groups_survive_a_failure(small, tiny_weights, fail, monkeypatch):
     """Groups finished before a failure are kept, and the next run scores only the others."""
-    score = Judge.score
+    score = Judge.score_shared
 
-    def crashing(self, ids, option_ids, unit):
-        if unit.startswith("question 4, turn 2"):
-            ids = [10 ** 6]  # no such token: an error that no one foresaw
-        return score(self, ids, option_ids, unit)
+    def crashing(self, prompts, option_ids, units):
+        if units[0].startswith("question 4, turn 2"):
+            prompts = [[10 ** 6]]  # no such token: an error that no one foresaw
+        return score(self, prompts, option_ids, units)
     with monkeypatch.context() as patch:
-        patch.setattr(Judge, "score", crashing)
+        patch.setattr(Judge, "score_shared", crashing)
         sentence = fail(tiny_weights)
     assert f"the worker scoring {SLUG}, question 4, turn 2 died (exit status 1)" in sentence
     kept = len(list(small.work.rglob("q*.json")))

@@ -55,8 +55,8 @@ def test_same_machine_agrees_to_the_bit(committed, verify):
     status, printed = verify("--rescore=5")
     found = re.search(rf"^{SLUG}: (\d+) units scored again", printed.out)
     assert status == 0 and int(found[1]) >= 5
-    assert (f"largest logit difference 0, verdict changes 0 of {2 * int(found[1])}, margins below "
-            "that difference: none; bits agree.") in printed.out
+    assert (f"largest logit difference 0, verdict changes 0 of {2 * int(found[1])}, within reach "
+            "of a change: none; bits agree.") in printed.out
 
 
 def test_reference_path_is_close_and_not_the_same_bits(committed, verify):
@@ -91,7 +91,7 @@ def test_changed_verdict_fails_and_is_counted(committed, verify):
     write_table(committed, pa.table({name: table[exchanged.get(name, name)]
                                      for name in table.schema.names}, schema=table.schema))
     status, printed = verify("--rescore=42", f"--rung={SLUG}")
-    assert status == 1 and "verdict changes 82 of 82, margins below" in printed.out
+    assert status == 1 and "verdict changes 82 of 82, within reach" in printed.out
 
 
 def test_small_difference_is_told_and_passes(committed, verify):
@@ -100,11 +100,39 @@ def test_small_difference_is_told_and_passes(committed, verify):
     values = table["logit_a"].to_numpy()
     write_table(committed, with_column(table, "logit_a", np.nextafter(values, np.float32(9))))
     status, printed = verify("--rescore=42", f"--rung={SLUG}")
-    assert status == 0 and "verdict changes 0 of 82, margins below" in printed.out
+    assert status == 0 and "verdict changes 0 of 82, within reach" in printed.out
+
+
+def test_logits_far_from_the_committed_ones_fail(committed, verify):
+    """A table whose verdicts are right and whose logits are not is no agreement."""
+    table = pq.read_table(committed)
+    for name in ("logit_a", "logit_b"):
+        table = with_column(table, name, table[name].to_numpy() + np.float32(50))
+    write_table(committed, table)
+    status, printed = verify("--rescore=42", f"--rung={SLUG}")
+    assert status == 1 and "difference 50, verdict changes 0 of 82" in printed.out
+
+
+def test_changed_verdicts_are_named(committed):
+    """Two logits that move towards each other turn a margin of twice their difference."""
+    table = pq.read_table(committed)
+    low, high = table["logit_a"].to_numpy().copy(), table["logit_b"].to_numpy().copy()
+    low[4] = high[4] + np.float32(0.015)
+    before = with_column(table, "logit_a", low)
+    low, high = low.copy(), high.copy()
+    low[4] -= np.float32(0.01)
+    high[4] += np.float32(0.01)
+    comparison = compare(before, with_column(with_column(before, "logit_a", low), "logit_b", high),
+                         SLUG, SEED)
+    key = tuple(table[name].to_pylist()[4]
+                for name in ("question_id", "turn", "model_a", "model_b"))
+    assert comparison.verdict_changes == 1 and key in comparison.close
 
 
 @pytest.mark.parametrize("arguments, expected", [
     (["--rescore=3"], "no rung has logits"),
+    (["--sample-seed=4"], "--sample-seed chooses what --rescore scores again"),
+    (["--rescore=1", "--require-verified"], "--require-verified is about the tamper checks"),
     (["--no-prefix-sharing"], "--no-prefix-sharing is a way of scoring again"),
     ([f"--rung={SLUG}"], "--rung names what --rescore scores again"),
     (["--rescore=3", "--rung=gpt-9"], "there is no rung 'gpt-9'"),

@@ -31,11 +31,11 @@ PATIENCE = 120
 ENDLESS = ("import signal, sys, time\n"
            "from lengthmirror import cli, judge\n"
            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-           "score = judge.Judge.score\n"
-           "def endless(self, ids, options, unit):\n"
-           "    time.sleep(600 if unit.startswith('question 3, turn 1,') else 0)\n"
-           "    return score(self, ids, options, unit)\n"
-           "judge.Judge.score = endless\n"
+           "score = judge.Judge.score_shared\n"
+           "def endless(self, prompts, options, units):\n"
+           "    time.sleep(600 if units[0].startswith('question 3, turn 1,') else 0)\n"
+           "    return score(self, prompts, options, units)\n"
+           "judge.Judge.score_shared = endless\n"
            "sys.exit(cli.main(sys.argv[1:]))\n")
 
 
@@ -95,7 +95,8 @@ def test_same_bytes_after_a_kill(small, tiny_weights, whole, endless_run):
     """SIGKILL of the run and its workers half-way; the same command ends with the same bytes."""
     os.killpg(endless_run.pid, signal.SIGKILL)
     endless_run.communicate(timeout=PATIENCE)
-    assert 3 <= len(finished(small)) < N_GROUPS and not (small.root / "trial").exists()
+    assert 3 <= len(finished(small)) < N_GROUPS
+    assert not list((small.root / "trial").rglob("*.parquet"))
     assert trial(small, tiny_weights, "--workers=2") == whole
 
 
@@ -108,14 +109,14 @@ def test_interrupt_keeps_finished_groups_and_exits_with_130(small, tiny_weights,
     assert time.monotonic() - started < 60  # the group in progress would take 600
     assert endless_run.returncode == 130 and "Traceback" not in complaints
     assert complaints.splitlines()[-1].startswith("lengthmirror: interrupted; finished groups are")
-    assert len(finished(small)) >= 3 and not (small.root / "trial").exists()
+    assert len(finished(small)) >= 3 and not list((small.root / "trial").rglob("*.parquet"))
     assert trial(small, tiny_weights) == whole
 
 
 def test_rerun_scores_nothing_and_gives_the_same_bytes(small, tiny_weights, whole, monkeypatch):
     """A run whose groups are all finished never asks the judge and writes the same table."""
     assert trial(small, tiny_weights) == whole
-    monkeypatch.setattr(Judge, "score", None)
+    monkeypatch.setattr(Judge, "score_shared", None)
     assert trial(small, tiny_weights) == whole
 
 

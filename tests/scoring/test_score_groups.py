@@ -1,12 +1,13 @@
 """A logits table has the same bytes for any number of workers and any interruption."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
 
 from lengthmirror.errors import InvalidJudge, InvalidLogits, ScoringFailed
-from lengthmirror.logit_table import read_logits
+from lengthmirror.logit_table import read_logits, write_logits
 from lengthmirror.scoring import ENGINE, score_groups
 
 from .fake_judge import (
@@ -112,16 +113,29 @@ def test_progress_is_told_of_every_prompt_and_token_once(tmp_path):
     assert run.option_ids == (65, 66)
 
 
-@pytest.mark.parametrize("damage", ["torn", "empty", "not json", "a list", "another key", "binary"])
+DAMAGED = {
+    "torn": lambda text, part: text[:-20].encode(), "empty": lambda text, part: b"",
+    "not json": lambda text, part: b"nonsense", "a list": lambda text, part: b"[]",
+    "another key": lambda text, part: changed_part(part, key="0" * 64),
+    "binary": lambda text, part: b"\xff\xfe\x00",
+    "no rows": lambda text, part: changed_part(part, group=None),
+    "a row less": lambda text, part: changed_part(
+        part, group={**part["group"], "rows": part["group"]["rows"][1:]}),
+    "another value": lambda text, part: text.replace('"n_tokens": ', '"n_tokens": 1').encode(),
+}
+
+
+def changed_part(part, **changes):
+    return json.dumps({**part, **changes}).encode()
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
 def test_torn_or_foreign_part_is_scored_again(tmp_path, whole, damage):
-    """A part that is torn, of another key or no part at all is a miss, and is replaced."""
+    """A part that is torn, changed, of another key or no part at all is a miss, and is replaced."""
     rescored(tmp_path)
     path = parts(tmp_path / WORK)[3]
     text = path.read_text()
-    part = {**json.loads(text), "key": "0" * 64, "rows": []}
-    path.write_bytes({"torn": text[:-20].encode(), "empty": b"", "not json": b"nonsense",
-                      "a list": b"[]", "another key": json.dumps(part).encode(),
-                      "binary": b"\xff\xfe\x00"}[damage])
+    path.write_bytes(DAMAGED[damage](text, json.loads(text)))
     assert rescored(tmp_path) == 1
     assert table_bytes(FakeJudge(fake_rung()), fake_groups(), tmp_path / WORK,
                        tmp_path / TABLE) == whole
@@ -215,8 +229,21 @@ def test_logit_that_is_not_finite_never_reaches_a_table(tmp_path):
     """Columns with a NaN are refused when written, and a table that was there stays."""
     judge = FakeJudge(fake_rung())
     before = table_bytes(judge, fake_groups(), tmp_path / WORK, tmp_path / TABLE)
-    for path in parts(tmp_path / WORK):
-        path.write_text(path.read_text().replace('"logit_a": ', '"logit_a": NaN, "was": '))
+    run = score_groups(judge, fake_groups(), key_of(judge), tmp_path / WORK, 1, lambda *_: None)
+    columns = {**run.columns, "logit_a": [float("nan")] * len(run.columns["logit_a"])}
     with pytest.raises(InvalidLogits, match="^fake: logit_a of question 1, turn 1"):
-        table_bytes(judge, fake_groups(), tmp_path / WORK, tmp_path / TABLE)
+        write_logits(tmp_path / TABLE, columns)
     assert (tmp_path / TABLE).read_bytes() == before
+
+
+@pytest.mark.parametrize("device, here", [("cpu", False), ("cuda", True)])
+def test_an_accelerator_is_used_from_this_process(tmp_path, device, here):
+    """A CUDA context does not survive a fork, so its groups are scored without one."""
+    path = tmp_path / "pids"
+
+    def note(unit):
+        with path.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+    judge = FakeJudge(fake_rung(device=device), note)
+    score_groups(judge, fake_groups(), key_of(judge), tmp_path / WORK, 1, lambda *_: None)
+    assert (str(os.getpid()) in path.read_text().split()) is here

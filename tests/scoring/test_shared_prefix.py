@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch", reason="needs the extra 'score'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'score'")
 
+from lengthmirror.chunked_attention import attention_in_chunks  # noqa: E402
 from lengthmirror.errors import InvalidJudge  # noqa: E402
 from lengthmirror.judge import Judge  # noqa: E402
 from lengthmirror.ladder import FROM_SCRATCH, PATHS, SHARED_PREFIX  # noqa: E402
@@ -18,6 +19,7 @@ from lengthmirror.scoring import score_groups  # noqa: E402
 from lengthmirror.scoring_plan import Group, Prompt  # noqa: E402
 from lengthmirror.shared_prefix import (  # noqa: E402
     check_layers,
+    check_reuse,
     last_logits,
     plan_batches,
     plan_steps,
@@ -154,6 +156,51 @@ def test_unchecked_attention_is_refused(model):
             check_layers(model, "tiny")
     finally:
         config.layer_types = before
+
+
+@pytest.mark.parametrize("rotary", [
+    {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0] * 4,
+     "long_factor": [4.0] * 4, "original_max_position_embeddings": 64, "factor": 8.0},
+    {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}])
+def test_positions_that_depend_on_the_length_are_refused(rotary):
+    """A prefix whose positions change with the whole prompt cannot be reused: refused by type."""
+    config = transformers.LlamaConfig(**SHAPE, rope_parameters=rotary)
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    with pytest.raises(InvalidJudge, match=f"tiny: its rotary positions of the type "
+                                           f"'{rotary['rope_type']}' depend on the length"):
+        check_layers(model, "tiny")
+
+
+def test_reuse_of_a_working_cache_is_accepted(model):
+    """The probe passes where cached logits are those of scoring from scratch."""
+    check_reuse(model, "tiny")
+    with attention_in_chunks(model):
+        check_reuse(model, "tiny")
+
+
+def test_model_without_a_cache_is_refused():
+    """A model that swallows the cache scores endings alone, which the probe finds."""
+    torch.manual_seed(1)
+    config = transformers.OpenAIGPTConfig(vocab_size=VOCABULARY, n_positions=128, n_embd=32,
+                                          n_layer=2, n_head=4, initializer_range=0.3)
+    model = transformers.OpenAIGPTLMHeadModel(config).eval()
+    with pytest.raises(InvalidJudge, match="tiny: shared-prefix scoring .*; path = 'from_scratch' "
+                                           "scores it"):
+        check_reuse(model, "tiny")
+
+
+def test_model_that_looks_ahead_is_refused():
+    """A bidirectional model has no reusable prefix; with chunks its missing mask is refused."""
+    torch.manual_seed(1)
+    config = transformers.BertConfig(vocab_size=VOCABULARY, hidden_size=32, num_hidden_layers=2,
+                                     num_attention_heads=4, intermediate_size=48, is_decoder=False,
+                                     max_position_embeddings=128, initializer_range=0.3,
+                                     attn_implementation="sdpa")
+    model = transformers.BertLMHeadModel(config).eval()
+    with pytest.raises(InvalidJudge, match="shared-prefix scoring"):
+        check_reuse(model, "tiny")
+    with attention_in_chunks(model), pytest.raises(InvalidJudge, match="shared-prefix scoring"):
+        check_reuse(model, "tiny")
 
 
 def distinct_prefixes(sequences):
