@@ -139,5 +139,4 @@ def _result(row: Row) -> str:
 def _scale_result(row: Row) -> str:
     if row["status"] == "not_run":
         return row["status"]
-    trend = row["trend"]
-    return f"{scale_text(row)}; slope = {estimate_text(trend['slope'])}; p = {trend['sign_flip_p']}"
+    return f"{scale_text(row)}; slope = {estimate_text(row['slope'])}; p = {row['slope_p']}"

@@ -19,7 +19,8 @@ from .scale_outcome import runs_of
 MIXED = "mixed_families"
 CAVEAT = ("In a ladder of mixed families scale is confounded with family (and with quantisation "
           "and prompt mode).")
-SECTION = ("trend", "monotone", "steps", "boundary", "boundaries", "runs", "judges")
+SECTION = ("slope", "slope_p", "kendall_tau", "fit", "monotone", "steps", "boundary", "boundaries",
+           "runs", "judges")
 COLUMNS = ("ladder", "kind", "scored", "slope of G [interval]", "p", "monotone", "outcome",
            "order-debiased")
 
@@ -97,8 +98,8 @@ def _section(judges: dict[str, JudgeStatistics], sizes: dict[str, int], rule: Ru
     at = found.localisation.boundary
     return {"outcome": found.localisation.outcome,
             "boundary": None if at is None else _between(slugs, at),
-            "trend": {"slope": plain(found.trend.slope), "sign_flip_p": found.trend.p,
-                      "kendall_tau": found.trend.kendall_tau, "fit": _fit(found)},
+            "slope": plain(found.trend.slope), "slope_p": found.trend.p,
+            "kendall_tau": found.trend.kendall_tau, "fit": _fit(found),
             "monotone": found.monotone, "steps": _steps(judges, found),
             "boundaries": [{**_between(slugs, each.right), "contrast": each.contrast,
                             "p_holm": each.p} for each in found.localisation.boundaries],
@@ -153,9 +154,8 @@ def scale_text(row: Row) -> str:
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    trend = row["trend"] or {"slope": None}
-    p = f"{trend['sign_flip_p']:.4f}" if row["trend"] else "-"
+    p = "-" if row["slope_p"] is None else f"{row['slope_p']:.4f}"
     debiased = row["order_debiased"] or {}
     return (row["ladder"], row["kind"], f"{len(row['scored'])} of {len(row['rungs'])}",
-            estimate_text(trend["slope"]), p, row["monotone"] or "-", scale_text(row),
+            estimate_text(row["slope"]), p, row["monotone"] or "-", scale_text(row),
             debiased.get("outcome") or "-")
