@@ -134,7 +134,7 @@ def test_an_unresolved_judge_leaves_the_ladder_undetermined():
 def test_one_judge_has_no_trend():
     """With a single scored judge there is no trend and nothing to localise."""
     found = scale_statistics(ladder(LENGTH), registered.rule())
-    assert (found.trend, found.monotone, found.step_p) == (None, "no evidence", ())
+    assert (found.trend, found.fit, found.monotone, found.step_p) == (None, (), "no evidence", ())
     assert found.localisation.outcome == "UNDETERMINED"
 
 
@@ -155,6 +155,20 @@ def test_slope_interval_against_definition(step):
     slopes = np.sort(np.polyfit(np.log10(SIZES), gaps, 1)[0])
     assert found.trend.slope.ci95 == pytest.approx((slopes[249], slopes[9749]), abs=1e-12)
     assert found.trend.slope.ci90 == pytest.approx((slopes[499], slopes[9499]), abs=1e-12)
+
+
+def test_fitted_line_against_definition(step):
+    """The line and its pointwise interval are those of the lines fitted replicate by replicate."""
+    judges, found = step
+    seed, logs = registered.rule().bootstrap.seed, np.log10(SIZES)
+    gaps = np.stack([gap(resampled_totals(each.sums.columns(), seed, 9999)) for each in judges])
+    slopes, heights = np.polyfit(logs, gaps, 1)
+    line = np.polyfit(logs, [gap(each.sums.columns().sum(axis=0)) for each in judges], 1)
+    assert [found.fit[end].log10_parameters for end in (0, -1)] == [logs[0], logs[-1]]
+    for point in found.fit:
+        heights_here = np.sort(slopes * point.log10_parameters + heights)
+        assert point.gap.estimate == pytest.approx(np.polyval(line, point.log10_parameters))
+        assert point.gap.ci95 == pytest.approx((heights_here[249], heights_here[9749]), abs=1e-9)
 
 
 def test_slope_p_against_scipy():
