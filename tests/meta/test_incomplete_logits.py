@@ -54,3 +54,18 @@ def test_another_number_of_rows_fails_its_rung(own_copy, tmp_path):
     run = run_ladder(tmp_path, *at(own_copy), *MODES["no xdist"], "-k", f"test_rung[{LIKE_GPT4}]")
     assert run.outcomes("test_rung") == {LIKE_GPT4: "failure"}
     assert "rows, but MANIFEST.json records 17." in run.output
+
+
+def test_logits_of_other_weights_fail_their_rung_and_its_ladder(own_copy, tmp_path):
+    """A manifest that names other weights is told in one sentence by the rung and the ladder."""
+    manifest = own_copy / MANIFEST
+    entry = read_manifest(manifest)["rungs"][LIKE_GPT4]
+    update_manifest(manifest, "rungs", LIKE_GPT4, {**entry, "weights": {"sha256": "0" * 64}})
+    run = run_ladder(tmp_path, *at(own_copy), *MODES["no xdist"], "-k",
+                     f"test_rung[{LIKE_GPT4}] or test_ladder[small-cpu]")
+    assert run.outcomes("test_rung") == {LIKE_GPT4: "failure"}
+    assert run.outcomes("test_ladder") == {"small-cpu": "failure"}
+    for name in (f"test_rung[{LIKE_GPT4}]", "test_ladder[small-cpu]"):
+        sentence = run.cases[name].find("failure").text.strip()
+        assert f"{LIKE_GPT4}: the logits were scored with weights = " in sentence
+        assert "\n" not in sentence and sentence.endswith(".")
