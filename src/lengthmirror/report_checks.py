@@ -77,7 +77,9 @@ def _wrong_in_row(row: dict[str, Any]) -> str | None:
 def _wrong_in_ladder(row: dict[str, Any]) -> str | None:
     if not isinstance(row.get("coverage"), str):
         return "coverage"
-    if row.get("slope") is None:
+    if "slope" not in row:
+        return "slope"
+    if row["slope"] is None:
         return None
     if not _is_estimate(row["slope"]):
         return "slope"
@@ -85,7 +87,7 @@ def _wrong_in_ladder(row: dict[str, Any]) -> str | None:
             and all(_is_estimate(_at(judge, "gap")) and _is_class(judge.get("class"))
                     and _is_number(judge.get("parameters")) for judge in row["judges"])):
         return "judges"
-    fitted = isinstance(row.get("fit"), list) and all(
+    fitted = isinstance(row.get("fit"), list) and row["fit"] and all(
         _is_number(_at(point, "log10_parameters")) and _is_number(point.get("estimate"))
         and _is_interval(point.get("ci95")) for point in row["fit"])
     return None if fitted else "fit"

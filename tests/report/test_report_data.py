@@ -72,6 +72,8 @@ BROKEN = {
                                     "one family has no valid 'coverage'"),
     "a slope without intervals": (lambda d: d["ladders"][0].update(slope=0.2),
                                   "one family has no valid 'slope'"),
+    "no word on the slope": (lambda d: d["ladders"][0].pop("slope"),
+                             "one family has no valid 'slope'"),
     "a slope without judges": (lambda d: d["ladders"][0].update(judges=[]),
                                "one family has no valid 'judges'"),
     "a slope without a line": (lambda d: d["ladders"][0].update(fit=[{"estimate": 1}]),
