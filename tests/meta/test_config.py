@@ -125,7 +125,7 @@ LADDER_FAULTS = {
     "rung without prompt mode": (r'^prompt_mode = "chat"\n', "",
                                  "the required key 'prompt_mode' is missing."),
     "unknown dtype": (r'^dtype = "float32"', 'dtype = "int4"', "'dtype' must be one of float32"),
-    "unknown path": (r'^path = "from_scratch"', 'path = "magic"', "'path' must be one of "),
+    "unknown path": (r'^path = "\w+"', 'path = "magic"', "'path' must be one of "),
     "slug that is no slug": (r'^slug = "smollm2-135m"', 'slug = "../SmolLM2"',
                              "'slug' may hold small letters, digits, dots and hyphens only"),
     "short sha256": (r'^sha256 = "b179', 'sha256 = "179', "the sha256 must be 64 hexadecimal"),
