@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from .errors import InvalidStatistic
@@ -129,12 +130,9 @@ def two_sided_bootstrap_p(replicates: np.ndarray) -> float:
 
 def holm_adjusted(p_values: Sequence[float]) -> np.ndarray:
     """Holm-adjusted p-values, float64 in the order given; empty for none."""
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    adjusted = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    result = np.empty_like(p)
-    result[order] = np.minimum(adjusted, 1)
-    return result
+    if len(p_values) == 0:
+        return np.zeros(0)
+    return np.asarray(multipletests(p_values, method="holm")[1])
 
 
 def _design_effect(numerators: np.ndarray, denominators: np.ndarray, p: float,
