@@ -19,7 +19,7 @@ from .ladder import AGREEMENT
 
 CHECKED_LAYERS = {"full_attention", "sliding_attention"}
 LENGTH_DEPENDENT = {"longrope", "dynamic"}  # rotary positions that change with the whole length
-HALF_AGREEMENT = 0.05  # of the range of the logits, for types of less precision than float32
+HALF_AGREEMENT = 1 / 16  # of the range of the logits, for types of less precision than float32
 PROBE = 80  # tokens
 FROM_SCRATCH_SERVES = "path = 'from_scratch' scores it."
 
