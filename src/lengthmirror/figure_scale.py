@@ -26,7 +26,7 @@ from .report_data import ReportData, Row
 
 LEFT, RIGHT, TOP, TALL, BETWEEN, BOTTOM, LEGEND_LINE = 0.62, 0.12, 0.31, 1.9, 0.74, 0.5, 0.18
 SLOPE_BAND = "#C9C9C9"
-LINE_ROOM = 6  # points around the fitted line where no name is written
+LINE_ROOM, AXIS_ROOM = 6, 3  # points around the fitted line, and around G = 0, without names
 BESIDE = 0.18  # free space beside the outermost judges, in powers of ten of the size
 
 
@@ -71,9 +71,11 @@ def _panel(axes: Axes, data: ReportData, ladder: Row, ends: tuple[float, float])
         axes.plot([row["parameters"]] * 2, row["gap"]["ci95"], color=INK, linewidth=1.1,
                   solid_capstyle="butt", zorder=2)
         point(axes, row["parameters"], row["gap"]["estimate"], row["class"], zorder=3)
+    zero = [(10 ** each["log10_parameters"], 0) for each in ladder["fit"]]
     line = [(10 ** each["log10_parameters"], each["estimate"]) for each in ladder["fit"]]
     place_labels(axes, [(row["parameters"], row["gap"]["estimate"], row["rung"]) for row in rows],
-                 keep_free=boxes_on(axes, line, LINE_ROOM), background=False)
+                 keep_free=[*boxes_on(axes, line, LINE_ROOM), *boxes_on(axes, zero, AXIS_ROOM)],
+                 background=False)
 
 
 def _line(axes: Axes, fit: Sequence[Row]) -> None:

@@ -1,5 +1,6 @@
 """Refuses documents from which the page could not be made, naming the key that is wrong."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,26 @@ def _wrong_in_row(row: dict[str, Any]) -> str | None:
     for name in ("gap", "lean"):
         if not _is_estimate(row.get(name)):
             return name
-    return next((f"r_long.{subset}" for subset in SUBSETS
-                 if not _is_proportion(_at(row.get("r_long"), subset))), None)
+    shares = [f"r_long.{subset}" for subset in SUBSETS
+              if not _is_proportion(_at(row.get("r_long"), subset))]
+    return shares[0] if shares else _wrong_beside(row)
+
+
+def _wrong_beside(row: dict[str, Any]) -> str | None:
+    """The same for what only some rows have: D, the order-debiased verdict, the two orders."""
+    if not _none_or(_is_estimate, row, "shortfall"):
+        return "shortfall"
+    if not _none_or(_is_debiased, row, "order_debiased"):
+        return "order_debiased"
+    if not _none_or(_is_proportion, row, "position_consistency"):
+        return "position_consistency"
+    if row["position_consistency"] and not _is_number(row.get("slot_a_share")):
+        return "slot_a_share"
+    mass = row.get("option_mass")
+    if row["position_consistency"] and not all(_is_number(_at(mass, name))
+                                               for name in ("mean", "p05")):
+        return "option_mass"
+    return None
 
 
 def _wrong_in_ladder(row: dict[str, Any]) -> str | None:
@@ -105,6 +124,14 @@ def _wrong_in_specifications(judge: dict[str, Any]) -> str | None:
         if not _is_class(row.get("class")):
             return "class"
     return None
+
+
+def _none_or(valid: Callable[[Any], bool], row: dict[str, Any], name: str) -> bool:
+    return name in row and (row[name] is None or valid(row[name]))
+
+
+def _is_debiased(value: Any) -> bool:
+    return _is_estimate(_at(value, "gap")) and _is_class(_at(value, "class"))
 
 
 def _is_class(value: Any) -> bool:

@@ -60,6 +60,11 @@ class ReportData:
         return [each for each in self.ladders if each["slope"]]
 
     @property
+    def missing(self) -> list[str]:
+        """Rungs, references, controls and ladders whose test gave no row."""
+        return [*self.ladder.get("missing", []), *self.ladder.get("missing_ladders", [])]
+
+    @property
     def not_run(self) -> list[Row]:
         return [row for row in self.ladder["rows"] if not row["gap"]]
 

@@ -52,8 +52,8 @@ COMPARISON_MEANINGS = {
     "coin": "control: one half, always",
 }
 STATUS_MEANINGS = {
-    "verified": "the frozen files equal the receipt, nobody touched them since, and they are "
-                "older than the logits.",
+    "verified": "the frozen files equal the receipt, were not changed since, and are older than "
+                "the logits.",
     "unverifiable": "the frozen files equal the receipt, but there was no history to check that "
                     "they are older than the logits.",
     "unregistered": "this study has no receipt for these files, so nothing shows that the rule "

@@ -12,7 +12,7 @@ pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
 
 from lengthmirror.report_page import write_report
 
-from .documents import MANY, ONE, written
+from .documents import JUDGES, MANY, ONE, sensitivity, written
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome",
                                                 "chrome"))), None)
@@ -36,6 +36,8 @@ def page(request, tmp_path_factory):
         pytest.skip("no Chromium on this machine.")
     folder = tmp_path_factory.mktemp("browser")
     content = ONE if request.param == "one judge" else MANY
+    if content is MANY:
+        written(folder / "in", sensitivity(*JUDGES[:3]), "sensitivity.json")
     path = write_report(written(folder / "in", content), folder)[0]
     html = path.read_text("utf-8")
     assert "<script" not in html

@@ -201,8 +201,10 @@ def test_a_registration_that_is_not_verified_is_said_at_the_top(status, tmp_path
 
 def test_missing_rows_are_said_at_the_top(tmp_path):
     """A rung whose test failed is named, so that its absence is no silence."""
-    page = report(tmp_path, document(judge("tiny", 10 ** 8, 0.5, 0.5), missing=["large"])).page
-    assert "no result arrived for large." in page.text.partition("What each judge does")[0]
+    page = report(tmp_path, document(judge("tiny", 10 ** 8, 0.5, 0.5), missing=["large"],
+                                     missing_ladders=["a ladder"])).page
+    top = page.text.partition("What each judge does")[0]
+    assert "no result arrived for large, a ladder." in top
 
 
 def test_text_of_the_document_is_escaped(tmp_path):
