@@ -1,5 +1,6 @@
 """Worker processes that share the parent's memory by fork; a dead one is reported with its task."""
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -64,6 +65,8 @@ def run_tasks(tasks: Iterable[Any], work: Callable[[Any], Any], n_workers: int,
     waiting = list(reversed(range(len(tasks))))
     context = multiprocessing.get_context("fork")
     workers: list[_Worker] = []
+    gc.collect()
+    gc.freeze()  # a collection in a child would write to, and so copy, every page of objects
     try:
         for _ in range(min(n_workers, len(tasks))):
             workers.append(_Worker(context, work, tasks, name, workers))
@@ -76,6 +79,7 @@ def run_tasks(tasks: Iterable[Any], work: Callable[[Any], Any], n_workers: int,
                 if not _give_next(worker, waiting):
                     busy.remove(worker)
     finally:
+        gc.unfreeze()
         for worker in workers:
             worker.stop()
 
