@@ -80,7 +80,7 @@ def test_an_entry_of_another_revision_is_refused(planted, study):
 
 @pytest.mark.parametrize("key, value", [
     ("templates_sha256", "0" * 64), ("dtype", "bfloat16"), ("attention", "eager"),
-    ("device", "cuda"), ("threads", 2), ("path", "shared_prefix"), ("prompt_mode", "plain"),
+    ("device", "cuda"), ("threads", 2), ("path", "from_scratch"), ("prompt_mode", "plain"),
     ("bos", "none"), ("template_date", "1999-01-01"), ("parameters_loaded", 5)])
 def test_an_entry_of_another_setting_is_refused(key, value, planted, study):
     """Everything that the logits depend on must be what the study registers."""
