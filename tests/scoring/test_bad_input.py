@@ -184,6 +184,15 @@ def test_broken_manifest_is_refused_before_the_work(small, refuse, command):
     assert "MANIFEST.json is not valid JSON" in refuse(command=command)
 
 
+@pytest.mark.parametrize("option", ["output", "work"])
+def test_folder_that_cannot_be_made_is_refused_before_the_work(small, refuse, option):
+    """A file where a folder should be is one sentence with its path, before a judge is loaded."""
+    path = small.root / "file"
+    path.write_text("kept")
+    assert f"{path}: File exists." in refuse(f"--{option}={path}")
+    assert path.read_text() == "kept"
+
+
 @pytest.mark.parametrize("trial", ["--limit-units=3", "--no-prefix-sharing"])
 @pytest.mark.parametrize("where", ["none", "artifacts"])
 def test_trial_never_goes_into_the_artifacts(small, refuse, where, trial):

@@ -113,6 +113,20 @@ def test_logits_far_from_the_committed_ones_fail(committed, verify):
     assert status == 1 and "difference 50, verdict changes 0 of 82" in printed.out
 
 
+def test_margins_below_twice_the_difference_are_named(committed):
+    """A margin that two logits moving towards each other could turn is listed, turned or not."""
+    table = pq.read_table(committed)
+    values = table["logit_a"].to_numpy().copy()
+    values[4] = table["logit_b"].to_numpy()[4] + np.float32(0.015)
+    before = with_column(table, "logit_a", values)
+    values = values.copy()
+    values[4] += np.float32(0.01)
+    comparison = compare(before, with_column(before, "logit_a", values), SLUG, SEED)
+    key = tuple(table[name].to_pylist()[4]
+                for name in ("question_id", "turn", "model_a", "model_b"))
+    assert comparison.verdict_changes == 0 and key in comparison.close
+
+
 def test_changed_verdicts_are_named(committed):
     """Two logits that move towards each other turn a margin of twice their difference."""
     table = pq.read_table(committed)
