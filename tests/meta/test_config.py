@@ -118,6 +118,9 @@ LADDER_FAULTS = {
     "rung with no parameters": (r"^parameters = 134515008", "parameters = 0",
                                 "'parameters', 'threads' and 'suffixes_per_forward' must be at "
                                 "least 1."),
+    "rung with no suffixes": (r"^threads = 1$", "threads = 1\nsuffixes_per_forward = 0",
+                              "'parameters', 'threads' and 'suffixes_per_forward' must be at "
+                              "least 1."),
     "rung without dtype": (r'^dtype = "float32"\n', "", "the required key 'dtype' is missing."),
     "rung without attention": (r'^attention = "sdpa"\n', "",
                                "the required key 'attention' is missing."),
