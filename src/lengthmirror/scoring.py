@@ -99,12 +99,9 @@ def score_groups(judge: Scorer, groups: list[Group], key: str, work_dir: Path, n
     def report(part: _Part, _: None) -> None:
         progress(len(part.group.prompts), part.n_tokens, False)
 
-    if judge.rung.device == "cpu":
-        run_tasks(longest_first, _Part.score, n_workers, report,
-                  lambda part: f"{judge.rung.slug}, {part.group.name}")
-    else:  # a CUDA context does not survive a fork
-        for part in longest_first:
-            report(part, part.score())
+    processes = n_workers if judge.rung.device == "cpu" else 0  # CUDA does not survive a fork
+    run_tasks(longest_first, _Part.score, processes, report,
+              lambda part: f"{judge.rung.slug}, {part.group.name}")
     return _collect(parts, len(parts) - len(missing))
 
 

@@ -52,7 +52,7 @@ def run_tasks(tasks: Iterable[Any], work: Callable[[Any], Any], n_workers: int,
     Args:
         tasks: given out in this order.
         work: called in a child; what it returns must be picklable.
-        n_workers: at least 1.
+        n_workers: 0 works in this process, for a device whose state does not survive a fork.
         on_done: called here with (task, result) as results arrive, in any order.
         name: how an error names a task.
 
@@ -62,6 +62,10 @@ def run_tasks(tasks: Iterable[Any], work: Callable[[Any], Any], n_workers: int,
         LengthMirrorError: raised by ``work``, passed on.
     """
     tasks = list(tasks)
+    if n_workers == 0:
+        for task in tasks:
+            on_done(task, _answer(_attempt(task, work, name)))
+        return
     waiting = list(reversed(range(len(tasks))))
     context = multiprocessing.get_context("fork")
     workers: list[_Worker] = []
@@ -93,12 +97,17 @@ def _give_next(worker: _Worker, waiting: list[int]) -> bool:
 
 def _receive(worker: _Worker, task_name: str) -> Any:
     try:
-        failed, result = worker.pipe.recv()
+        answer = worker.pipe.recv()
     except (EOFError, OSError):
         worker.process.join()
         raise ScoringFailed(
             f"the worker scoring {task_name} died ({_exit(worker.process.exitcode)}); "
             "finished groups are kept, run the same command again to go on.") from None
+    return _answer(answer)
+
+
+def _answer(answer: tuple[bool, Any]) -> Any:
+    failed, result = answer
     if failed:
         raise result
     return result
@@ -127,17 +136,22 @@ def _serve(pipe: Connection, parent_ends: Sequence[Connection], tasks: Sequence[
         except (EOFError, OSError):
             return
         try:
-            answer = (False, work(task))
-        except LengthMirrorError as error:
-            answer = (True, error)
-        except (OSError, MemoryError, RuntimeError) as error:  # a full disk, or the model's own
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            answer = (True, ScoringFailed(f"scoring {name(task)} failed ({reason}); finished "
-                                          "groups are kept."))
-        try:
-            pipe.send(answer)
+            pipe.send(_attempt(task, work, name))
         except OSError:
             return
+
+
+def _attempt(task: Any, work: Callable[[Any], Any],
+             name: Callable[[Any], str]) -> tuple[bool, Any]:
+    """Whether the work failed, and its result or the error to raise where it is waited for."""
+    try:
+        return False, work(task)
+    except LengthMirrorError as error:
+        return True, error
+    except (OSError, MemoryError, RuntimeError) as error:  # a full disk, or the model's own
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return True, ScoringFailed(f"scoring {name(task)} failed ({reason}); finished groups are "
+                                   "kept.")
 
 
 def _end_with_parent() -> None:

@@ -81,6 +81,7 @@ def test_an_entry_of_another_revision_is_refused(planted, study):
 @pytest.mark.parametrize("key, value", [
     ("templates_sha256", "0" * 64), ("dtype", "bfloat16"), ("attention", "eager"),
     ("device", "cuda"), ("threads", 2), ("path", "from_scratch"), ("prompt_mode", "plain"),
+    ("suffixes_per_forward", 2),
     ("bos", "none"), ("template_date", "1999-01-01"), ("parameters_loaded", 5)])
 def test_an_entry_of_another_setting_is_refused(key, value, planted, study):
     """Everything that the logits depend on must be what the study registers."""
@@ -91,7 +92,7 @@ def test_an_entry_of_another_setting_is_refused(key, value, planted, study):
 
 @pytest.mark.parametrize("key", ["table_sha256", "weights", "templates_sha256", "dtype",
                                  "attention", "device", "threads", "path", "prompt_mode", "bos",
-                                 "template_date", "parameters_loaded"])
+                                 "template_date", "parameters_loaded", "suffixes_per_forward"])
 def test_an_entry_without_a_field_is_refused(key, planted, study):
     """A missing field is never taken for agreement."""
     change(planted, **{key: None})

@@ -63,13 +63,14 @@ def test_error_of_a_task_is_passed_on_as_it_is():
         run(range(3), work, 2)
 
 
-def test_error_of_the_system_names_its_task():
+@pytest.mark.parametrize("n_workers", [0, 1, 2])
+def test_error_of_the_system_names_its_task(n_workers):
     """A full disk, say, is one sentence with the task, and not a worker that died."""
     def work(task):
         raise OSError(28, "No space left on device", "q001-t1.json")
     with pytest.raises(ScoringFailed, match=r"^scoring task 0 failed \(OSError: .*No space left on "
                                             r"device: 'q001-t1.json'\); finished groups are kept"):
-        run(range(3), work, 1)
+        run(range(1), work, n_workers)
 
 
 @pytest.mark.parametrize("n_workers", [1, 2])
