@@ -19,6 +19,7 @@ from .scoring_plan import PromptScore
 from .shared_prefix import check_layers, check_reuse, last_logits
 from .weights import LocalWeights
 
+CACHE_LINE = 64  # bytes; torch allocates in multiples of it
 NOT_DETERMINISTIC = re.compile(r"(\S+) does not have a deterministic implementation")
 
 
@@ -158,7 +159,19 @@ def _load_model(rung: Rung, weights: LocalWeights) -> torch.nn.Module:
     if report["missing_keys"]:
         raise InvalidJudge(f"{rung.slug}: its weights have no {min(report['missing_keys'])}, a "
                            "tensor that transformers fills with random numbers.")
-    return model.to(rung.device).eval()
+    _align(model.to(rung.device))
+    return model.eval()
+
+
+def _align(model: torch.nn.Module) -> None:
+    """Moves tensors that start between two cache lines, as those of a mapped file may.
+
+    Matrix products sum in an order that can depend on the address, so the last bits of a logit
+    would depend on how the same weights are divided into files.
+    """
+    for tensor in (*model.parameters(), *model.buffers()):
+        if tensor.data_ptr() % CACHE_LINE:
+            tensor.data = tensor.data.clone()
 
 
 def _loaded(rung: Rung, weights: LocalWeights, factory: Any, **options: Any) -> Any:

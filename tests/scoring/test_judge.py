@@ -7,6 +7,7 @@ from math import log
 
 import pytest
 import torch
+from transformers import AutoModelForCausalLM
 
 from lengthmirror.encoding import plain_ids
 from lengthmirror.errors import ScoringFailed
@@ -69,6 +70,18 @@ def test_hub_layout_loads_whole_and_in_shards(rung, tmp_path, tiny_model, templa
     loaded = Judge(rung, locate_weights(rung, tmp_path, fetch=False), templates)
     ids = loaded.encoder.encode(TEXTS[0], "u")
     assert torch.equal(logits_of(loaded.model, ids), logits_of(tiny_model, ids))
+
+
+def test_weights_start_at_cache_lines_however_they_lie_in_files(rung, tmp_path, templates):
+    """A mapped file's tensors may start anywhere; a judge's never do, or its bits would vary."""
+    tokenizer = byte_tokenizer()
+    save_hub_layout(tmp_path / SLUG, tiny_llama(tokenizer), tokenizer, "20KB")
+    mapped = AutoModelForCausalLM.from_pretrained(tmp_path / SLUG)
+    assert any(tensor.data_ptr() % 64 for tensor in mapped.parameters())
+    loaded = Judge(rung, locate_weights(rung, tmp_path, fetch=False), templates)
+    assert not any(tensor.data_ptr() % 64 for tensor in loaded.model.parameters())
+    for found, written in zip(loaded.model.parameters(), mapped.parameters(), strict=True):
+        assert torch.equal(found, written)
 
 
 def test_gguf_file_gives_the_same_judge_as_the_hub_layout(rung, tmp_path, templates):

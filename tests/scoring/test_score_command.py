@@ -21,7 +21,7 @@ from lengthmirror.scoring import ENGINE
 from lengthmirror.scoring_job import Places, plan
 from lengthmirror.weights import locate_weights
 
-from .tiny import HUB, REVISION, SLUG
+from .tiny import HUB, REVISION, SLUG, byte_tokenizer, save_hub_layout
 
 N_ROWS, N_GROUPS = 82, 14  # 41 judged units in both orders; 7 questions of 2 turns
 LIMIT = 40  # units of a trial run
@@ -149,6 +149,14 @@ def test_rows_are_the_judges_own_scores(small, small_config, tiny_weights, rung)
         for prompt, score, row in zip(group.prompts, scores, of_group, strict=True):
             assert row | asdict(score) == row and row["prompt_sha256"] == prompt.sha256
             assert (row["model_a"], row["model_b"]) == (prompt.slot_a, prompt.slot_b)
+
+
+def test_sharded_repository_gives_the_same_bytes(small, tiny_model, tmp_path, whole):
+    """A hub repository of several safetensors files is scored like one of a single file."""
+    folder = save_hub_layout(tmp_path / "weights" / SLUG, tiny_model, byte_tokenizer(), "20KB")
+    assert (folder / "model.safetensors.index.json").exists()
+    assert len(list(folder.glob("*.safetensors"))) > 1
+    assert trial(small, tmp_path / "weights", "--workers=2") == whole
 
 
 def test_manifest_says_what_the_table_is(small, small_config, tiny_weights):
