@@ -17,6 +17,7 @@ from .figure_scale import scale_figure
 from .figure_style import size_text
 from .figure_subsets import subsets_figure
 from .files import write_bytes
+from .report_answer import answers
 from .report_data import ReportData, read_report_data
 
 PAGE = "index.html"
@@ -67,7 +68,8 @@ def page_bytes(data: ReportData, figures: dict[str, bytes]) -> bytes:
     environment = _environment()
     style = environment.loader.get_source(environment, "report.css")[0]
     html = environment.get_template("report.html").render(
-        data=data, reg=data.registration, dataset=data.ladder.get("dataset") or {},
+        data=data, answers=answers(data), reg=data.registration,
+        dataset=data.ladder.get("dataset") or {},
         figures={name: _picture(svg) for name, svg in figures.items()}, style=style,
         alternatives=words.alternative_texts(data), classes=words.classes_shown(data),
         flags_shown=words.flags_shown(data), class_meanings=words.CLASS_MEANINGS,

@@ -26,7 +26,7 @@ AREAS = {
     "reporting": "inputs analysis ladder_report scale_report sensitivity sensitivity_report "
                  "planted rule_check registration ladder_session ladder_controller pytest_plugin",
     "page": "report_checks report_data figure_style label_placement figure_gap figure_subsets "
-            "figure_scale figure_length figure_orders report_words report_page",
+            "figure_scale figure_length figure_orders report_words report_answer report_page",
     "commands": "commands cli __main__",
 }
 AREA_OF = {module: area for area, modules in AREAS.items() for module in modules.split()}

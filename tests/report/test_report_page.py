@@ -9,6 +9,8 @@ import pytest
 pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")
 pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
 
+from lengthmirror.report_answer import WHAT_JUDGES_DO, WHAT_LADDERS_DO, answers
+from lengthmirror.report_data import ReportData
 from lengthmirror.report_page import PAGE, write_report
 from lengthmirror.report_words import (
     CLASS_MEANINGS,
@@ -169,6 +171,28 @@ def test_the_verdict_table_has_primary_and_order_debiased(many):
         assert cell.replace("-", "\N{MINUS SIGN}") in many.page.text
 
 
+def test_the_answer_comes_first_in_words(many):
+    """Before any table each judge, the reference and each ladder has its sentence."""
+    top = many.page.text.partition("The answer")[2].partition("What each judge does")[0]
+    row = MANY["rows"][0]
+    other = {**row["order_debiased"], "class": "BREVITY_PREFERENCE"}
+    for words in ("small prefers the longer answer, whatever humans thought of it: G 0.019 [",
+                  "tiny decides by neither length nor quality: G \N{MINUS SIGN}0.003 [",
+                  "Most of its verdicts change when the answers change places. With the answer "
+                  "order averaged out of its scores it decides by neither length nor quality: G",
+                  "gpt4-published follows the human labels as one annotator follows another: G ",
+                  "one family over its scored sizes: the class changes gradually. G changes by "
+                  "0.272 [0.181, 0.363] per tenfold size.",
+                  "the class changes at one place, between tiny and large. G changes"):
+        assert words in top
+    assert top.index("tiny decides") < top.index("small prefers") < top.index("one family")
+    assert "always-longer" not in top and "huge" not in top
+    changed = answers(ReportData(document({**row, "order_debiased": other}), None))[0].text
+    assert changed.endswith(
+        " With the answer order averaged out of its scores it prefers the shorter answer, whatever "
+        "humans thought of it: G \N{MINUS SIGN}0.013 [\N{MINUS SIGN}0.074, 0.049].")
+
+
 def test_judges_come_by_size_then_the_comparisons(many):
     """The table begins with the smallest judge and ends with the humans."""
     table = many.page.text.partition("Order-debiased verdict")[2]
@@ -267,7 +291,8 @@ def test_without_sensitivity_tables_the_page_names_the_command(one):
 def test_every_class_flag_and_status_has_its_words():
     """The page can explain whatever the rule can say."""
     assert set(OUTCOME_MEANINGS) == set(OUTCOMES)
-    assert set(CLASS_MEANINGS) == set(CLASSES)
+    assert set(CLASS_MEANINGS) == set(CLASSES) == set(WHAT_JUDGES_DO)
+    assert set(WHAT_LADDERS_DO) == set(OUTCOMES)
     assert set(STATUS_MEANINGS) == {"verified", "unverifiable", "unregistered", "broken"}
     assert set(FLAG_MEANINGS) == {"position_dominated", "excess_length_lean",
                                   "composition_driven", "length_gradient", "borderline_mc"}
