@@ -11,10 +11,11 @@ from .figure_style import (
     INK,
     MARGIN_BAND,
     MUTED,
+    SMALL,
     class_handles,
+    debiased_handle,
     draw,
     inches,
-    marker,
     plain_axis,
     point,
     signed,
@@ -24,7 +25,6 @@ from .report_data import ReportData, Row
 
 ROW_HEIGHT, LEFT, RIGHT, TOP, LEGEND_LINE = 0.36, 1.62, 0.14, 0.42, 0.18
 DEBIASED_BELOW = 0.34  # of a row
-SMALL = 4.4  # marker of the order-debiased verdict
 
 
 def gap_figure(data: ReportData) -> bytes:
@@ -110,6 +110,5 @@ def _handles(data: ReportData, rows: list[Row]) -> list[Line2D]:
              Line2D([], [], color=INK, linewidth=2.8,
                     label=f"{data.equivalence_level} interval (equivalence)")]
     if debiased:
-        lines.append(Line2D([], [], label="small: order-debiased verdict",
-                            **{**marker(None, SMALL), "marker": "o"}))
+        lines.append(debiased_handle())
     return [*class_handles(row["class"] for row in (*rows, *debiased)), *lines]

@@ -12,8 +12,10 @@ from .figure_style import (
     INK,
     MARGIN_BAND,
     MUTED,
+    SMALL,
     WIDTH,
     class_handles,
+    debiased_handle,
     draw,
     inches,
     plain_axis,
@@ -27,6 +29,8 @@ from .report_data import ReportData, Row
 LEFT, RIGHT, TOP, TALL, BETWEEN, BOTTOM, LEGEND_LINE = 0.62, 0.12, 0.31, 1.9, 0.74, 0.5, 0.18
 SLOPE_BAND = "#C9C9C9"
 LINE_ROOM, AXIS_ROOM = 6, 3  # points around the fitted line, and around G = 0, without names
+ASIDE, DASHES = 0.024, (0, (4, 2.4))  # order-debiased: part of the width to the right; its line
+STEPS = 40  # places along G = 0 that no name covers
 BESIDE = 0.18  # free space beside the outermost judges, in powers of ten of the size
 
 
@@ -67,15 +71,52 @@ def _panel(axes: Axes, data: ReportData, ladder: Row, ends: tuple[float, float])
     plain_axis(axes.yaxis)
     axes.set(xlabel="parameters (logarithmic)", ylabel="G")
     _line(axes, ladder["fit"])
+    _judges(axes, rows)
+    _debiased(axes, ladder["order_debiased"], _aside(axes))
+    _name(axes, ladder)
+
+
+def _judges(axes: Axes, rows: Sequence[Row]) -> None:
     for row in rows:
         axes.plot([row["parameters"]] * 2, row["gap"]["ci95"], color=INK, linewidth=1.1,
                   solid_capstyle="butt", zorder=2)
         point(axes, row["parameters"], row["gap"]["estimate"], row["class"], zorder=3)
-    zero = [(10 ** each["log10_parameters"], 0) for each in ladder["fit"]]
+
+
+def _aside(axes: Axes) -> float:
+    """The factor that moves a size a little to the right on the logarithmic axis."""
+    low, high = axes.get_xlim()
+    return (high / low) ** ASIDE
+
+
+def _debiased(axes: Axes, section: Row | None, aside: float) -> None:
+    """Small markers a little to the right, and their fitted line, dashed."""
+    if not section:
+        return
+    for row in section["judges"]:
+        x = row["parameters"] * aside
+        axes.plot([x, x], row["gap"]["ci95"], color=MUTED, linewidth=0.8, solid_capstyle="butt",
+                  zorder=2)
+        point(axes, x, row["gap"]["estimate"], row["class"], SMALL, zorder=3)
+    if section["fit"]:
+        axes.plot([10 ** each["log10_parameters"] for each in section["fit"]],
+                  [each["estimate"] for each in section["fit"]], color=MUTED, linewidth=0.9,
+                  linestyle=DASHES, zorder=1.4)
+
+
+def _name(axes: Axes, ladder: Row) -> None:
+    """Names beside the judges, clear of lines and intervals."""
+    low, high = axes.get_xlim()
+    zero = [(low * (high / low) ** (at / STEPS), 0) for at in range(STEPS + 1)]
     line = [(10 ** each["log10_parameters"], each["estimate"]) for each in ladder["fit"]]
-    place_labels(axes, [(row["parameters"], row["gap"]["estimate"], row["rung"]) for row in rows],
-                 keep_free=[*boxes_on(axes, line, LINE_ROOM), *boxes_on(axes, zero, AXIS_ROOM)],
-                 background=False)
+    bars = [(row["parameters"], end) for row in ladder["judges"] for end in row["gap"]["ci95"]]
+    for row in (ladder["order_debiased"] or {"judges": ()})["judges"]:
+        bars += [(row["parameters"] * _aside(axes), at)
+                 for at in (*row["gap"]["ci95"], row["gap"]["estimate"])]
+    place_labels(axes, [(row["parameters"], row["gap"]["estimate"], row["rung"])
+                        for row in ladder["judges"]],
+                 keep_free=[*boxes_on(axes, line, LINE_ROOM), *boxes_on(axes, zero, AXIS_ROOM),
+                            *boxes_on(axes, bars, AXIS_ROOM)], background=False)
 
 
 def _line(axes: Axes, fit: Sequence[Row]) -> None:
@@ -93,16 +134,19 @@ def _slope_text(slope: Row) -> str:
 
 
 def _ends(data: ReportData, ladders: Sequence[Row]) -> tuple[float, float]:
-    ends = [end for each in ladders for row in (*each["fit"], *(judge["gap"] for judge in
-                                                                each["judges"]))
-            for end in row["ci95"]]
+    shown = [*ladders, *(each["order_debiased"] for each in ladders if each["order_debiased"])]
+    ends = [end for each in ladders for row in each["fit"] for end in row["ci95"]]
+    ends += [end for each in shown for judge in each["judges"] for end in judge["gap"]["ci95"]]
     margin = data.registration["delta_0"]
     ends += [-1.4 * margin, 1.4 * margin, *(data.human["gap"]["ci95"] if data.human else ())]
     return min(ends) - 0.04, max(ends) + 0.08
 
 
 def _handles(data: ReportData, ladders: Sequence[Row]) -> list:
-    handles = [*class_handles(row["class"] for each in ladders for row in each["judges"]),
+    debiased = [each["order_debiased"] for each in ladders if each["order_debiased"]]
+    handles = [*class_handles(row["class"] for each in (*ladders, *debiased)
+                              for row in each["judges"]),
+               *([debiased_handle()] if debiased else ()),
                Line2D([], [], color=INK, linewidth=1.2, label="fitted line"),
                Patch(color=SLOPE_BAND, label=f"its {data.level} interval"),
                Patch(color=MARGIN_BAND, label="no gap (margin)")]

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 WIDTH = 4.9  # inches of every figure
+SMALL = 4.2  # size of the marker of an order-debiased verdict, points
 INK, MUTED, GRID = "#222222", "#595959", "#DDDDDD"
 MARGIN_BAND, HUMAN_BAND = "#E4E4E4", "#D3EBF8"
 BLUE, VERMILLION = "#0072B2", "#D55E00"
@@ -89,6 +90,12 @@ def class_handles(outcomes: Iterable[str | None]) -> list[Line2D]:
     present = set(outcomes)
     return [Line2D([], [], label=outcome or UNCLASSED, **marker(outcome))
             for outcome in CLASS_STYLES if outcome in present]
+
+
+def debiased_handle() -> Line2D:
+    """The legend entry of the smaller markers."""
+    return Line2D([], [], label="small: order-debiased verdict",
+                  **{**marker(None, SMALL), "marker": "o"})
 
 
 def size_text(parameters: int) -> str:

@@ -9,7 +9,9 @@ from matplotlib.text import Text
 from .figure_style import (
     INK,
     MUTED,
+    SMALL,
     class_handles,
+    debiased_handle,
     draw,
     inches,
     plain_axis,
@@ -30,7 +32,10 @@ PLACES = (0.18, 0.22, 0.26, 0.34, 0.66, 0.74, 0.78, 0.82)  # of the middle of a 
 def subsets_figure(data: ReportData) -> bytes:
     """One point per judge, reference and control, between the two diagonals; SVG bytes."""
     rows = [*data.judges, *data.comparisons]
-    handles = class_handles(row["class"] for row in rows)
+    debiased = [{**row["order_debiased"], "rung": f"{row['rung']}, debiased"} for row in rows
+                if row.get("order_debiased")]
+    handles = class_handles(row["class"] for row in (*rows, *debiased))
+    handles += [debiased_handle()] if debiased else []
     lines = -(-len(handles) // 2)
     bottom = 0.55 + LEGEND_LINE * lines
     height = bottom + SIDE + 0.12
@@ -40,9 +45,13 @@ def subsets_figure(data: ReportData) -> bytes:
         _frame(axes)
         for row in rows:
             _point(axes, row)
-        named = _name_diagonals(axes, rows)
+        for row in debiased:
+            _point(axes, row, SMALL)
+        shown = [*rows, *debiased]
+        named = _name_diagonals(axes, shown)
         place_labels(axes, [(_share(row, "shorter"), _share(row, "longer"), row["rung"])
-                            for row in rows], keep_free=boxes_along(named))
+                            for row in shown], keep_free=boxes_along(named),
+                     colours=[INK] * len(rows) + [MUTED] * len(debiased))
         figure.legend(handles=handles, loc="lower center", ncols=2, bbox_to_anchor=(0.5, 0.0),
                       labelspacing=0.42, handlelength=1.4, columnspacing=1.6, borderaxespad=0.25)
 
@@ -85,12 +94,12 @@ def _name_diagonal(axes: Axes, points: list[tuple[float, float]], names: dict[st
                      color=colour, rotation_mode="anchor", rotation=rotation)
 
 
-def _point(axes: Axes, row: Row) -> None:
+def _point(axes: Axes, row: Row, size: float = 6.4) -> None:
     x, y = _share(row, "shorter"), _share(row, "longer")
     across, up = (row["r_long"][name]["wilson_cluster"] for name in ("shorter", "longer"))
     for xs, ys in ((across, [y, y]), ([x, x], up)):
         axes.plot(xs, ys, color=MUTED, linewidth=0.8, solid_capstyle="butt", zorder=2)
-    point(axes, x, y, row["class"], zorder=3)
+    point(axes, x, y, row["class"], size, zorder=3)
 
 
 def _share(row: Row, subset: str) -> float:

@@ -19,7 +19,8 @@ LEADER = 13  # a label further away than this gets a line to its marker, points
 
 
 def place_labels(axes: Axes, points: Sequence[tuple[float, float, str]], size: float = 8.2,
-                 keep_free: Iterable[Bbox] = (), background: bool = True) -> None:
+                 keep_free: Iterable[Bbox] = (), background: bool = True,
+                 colours: Sequence[str] | None = None) -> None:
     """Writes a name beside each point, inside the axes; call it when the limits are final.
 
     Args:
@@ -28,14 +29,16 @@ def place_labels(axes: Axes, points: Sequence[tuple[float, float, str]], size: f
         size: of the font.
         keep_free: boxes in pixels where no label may lie.
         background: white behind each label, so that lines do not cross it.
+        colours: one per point; the usual one of text where there are none.
     """
     renderer = FigureCanvasAgg(axes.figure).get_renderer()
     scale = axes.figure.dpi / 72
     centres = [axes.transData.transform(each[:2]) for each in points]
     taken = [_box(*centre, MARKER * scale, MARKER * scale) for centre in centres] + [*keep_free]
-    for centre, (x, y, name) in zip(centres, points):
+    colours = colours or [INK] * len(points)
+    for centre, (x, y, name), colour in zip(centres, points, colours, strict=True):
         text = axes.annotate(name, (x, y), xytext=(0, 0), textcoords="offset points", ha="center",
-                             va="center", fontsize=size, color=INK, zorder=6,
+                             va="center", fontsize=size, color=colour, zorder=6,
                              bbox=BACKGROUND if background else None)
         extent = text.get_window_extent(renderer)
         half = extent.width / 2 + 2 * scale, extent.height / 2 + scale

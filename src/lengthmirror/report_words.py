@@ -103,7 +103,9 @@ def classes_shown(data: ReportData) -> list[str]:
 
 def flags_shown(data: ReportData) -> list[str]:
     """The flags that are raised anywhere on the page."""
-    found = {name for row in (*data.judges, *data.comparisons) for name in raised_flags(row)}
+    rows = [*data.judges, *data.comparisons]
+    rows += [row["order_debiased"] for row in rows if row.get("order_debiased")]
+    found = {name for row in rows for name in raised_flags(row)}
     return [name for name in FLAG_MEANINGS if name in found]
 
 

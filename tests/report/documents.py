@@ -142,6 +142,22 @@ MANY = document(
                     caveat="Scale is confounded with family.")])
 
 
+def known_numbers(value):
+    """Every number of a document, and sizes in millions and billions."""
+    if isinstance(value, dict):
+        return {number for each in value.values() for number in known_numbers(each)}
+    if isinstance(value, list):
+        return {number for each in value for number in known_numbers(each)}
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return set()
+    return {value, value / 1e6, value / 1e9} if value >= 1e6 else {value}
+
+
+def texts_of(known, decimals):
+    """What numbers look like with so many decimals."""
+    return {f"{round(value, decimals) + 0.0:.{decimals}f}" for value in known}
+
+
 def written(folder, content, name="ladder.json"):
     """A file in a folder: a document as JSON, or a text as it is."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,11 @@ from lengthmirror.report_data import ReportData
 from lengthmirror.report_page import FIGURES
 from lengthmirror.rule import CLASSES
 
-from .documents import MANY, document, judge, not_run
+from .documents import JUDGES, MANY, document, judge, known_numbers, ladder, not_run, texts_of
+from .page_reader import numbers
+
+NO_NUMBERS_OF_JUDGES = {"relative length difference (0: equally long, 1: one is empty)",
+                        "length preference only: G = 0", "G = 0"}
 
 
 def labels(svg):
@@ -68,6 +72,41 @@ def test_axes_are_labelled(name, drawn):
               "length": ["r_long", "relative length difference (0: equally long, 1: one is "
                                    "empty)"]}[name]
     assert set(wanted) <= set(labels(drawn[name]))
+
+
+@pytest.mark.parametrize("name", ["gap", "subsets", "scale"])
+def test_order_debiased_verdicts_are_shown_and_explained(name, drawn):
+    """Small markers stand beside the primary ones wherever G or the subsets are drawn."""
+    assert "small: order-debiased verdict" in labels(drawn[name])
+    plain = document(*({**row, "order_debiased": None} for row in JUDGES))
+    without = FIGURES[name](ReportData(plain, None))
+    assert without is None or "small: order-debiased verdict" not in labels(without)
+    assert ("tiny, debiased" in labels(drawn[name])) == (name == "subsets")
+
+
+def test_a_class_that_only_a_debiased_verdict_has_is_in_the_legend():
+    """A small marker's colour is explained even where no primary verdict has that class."""
+    row = judge("tiny", 10 ** 8, 0.5, 0.5, "NO_PREFERENCE")
+    row["order_debiased"]["class"] = "INVERSE"
+    other = {**row, "rung": "other", "parameters": 10 ** 9}
+    rows = [row, other]
+    two = ladder("two", rows)
+    two["order_debiased"]["judges"][0]["class"] = "INVERSE"
+    for name in ("gap", "subsets", "scale"):
+        found = labels(FIGURES[name](ReportData(document(*rows, ladders=[two]), None)))
+        assert "INVERSE" in found
+
+
+@pytest.mark.parametrize("name", ["gap", "subsets", "scale", "length", "orders"])
+def test_numbers_in_the_words_of_a_figure_are_those_of_the_document(name, drawn):
+    """Whatever is not a tick of an axis: slopes, bands, levels and sizes."""
+    known, alpha = known_numbers(MANY), MANY["registration"]["alpha"]
+    known |= {100 * (1 - alpha), 100 * (1 - 2 * alpha)}
+    for label in labels(drawn[name]):
+        if not re.search("[a-zA-Z]", label) or label in NO_NUMBERS_OF_JUDGES:
+            continue
+        for found in numbers(re.sub(r"(?<=\d)[MB]\b", "", label)):
+            assert found in texts_of(known, len(found.partition(".")[2])), label
 
 
 def test_every_class_has_a_style_of_its_own():

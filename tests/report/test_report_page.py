@@ -27,8 +27,10 @@ from .documents import (
     ONE,
     document,
     judge,
+    known_numbers,
     not_run,
     sensitivity,
+    texts_of,
     written,
 )
 from .page_reader import Page, numbers
@@ -115,21 +117,6 @@ def test_the_figures_beside_the_page_are_those_in_it(either):
     beside = [content for name, content in either.files.items() if name.endswith(".svg")]
     assert sorted(inlined) == sorted(beside)
     assert all(len(alt) > 40 for _, alt in either.page.images)
-
-
-def known_numbers(value):
-    """Every number of a document, and sizes in millions and billions."""
-    if isinstance(value, dict):
-        return {number for each in value.values() for number in known_numbers(each)}
-    if isinstance(value, list):
-        return {number for each in value for number in known_numbers(each)}
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return set()
-    return {value, value / 1e6, value / 1e9} if value >= 1e6 else {value}
-
-
-def texts_of(known, decimals):
-    return {f"{round(value, decimals) + 0.0:.{decimals}f}" for value in known}
 
 
 def unknown_numbers(page, content):
@@ -239,6 +226,14 @@ def test_text_of_the_document_is_escaped(tmp_path):
     assert name in page.text and "<b>bold</b>" in page.text and '"reason" <i>' in page.text
     assert not {"script", "b", "i"} & {tag for tag, _, _ in page.attributes}
     assert page.faults == [] and page.open_tags == []
+
+
+def test_a_flag_of_the_debiased_verdict_alone_is_explained(tmp_path):
+    """Whatever flag the table shows has its meaning below."""
+    row = judge("tiny", 10 ** 8, 0.61, 0.5, "INVERSE")
+    row["order_debiased"]["flags"] = {**row["flags"], "composition_driven": True}
+    page = report(tmp_path, document(row)).page
+    assert FLAG_MEANINGS["composition_driven"] in page.text
 
 
 def test_a_ladder_without_scored_judges_has_its_references(tmp_path):
