@@ -133,7 +133,7 @@ def report(options: argparse.Namespace) -> None:
     """``lengthmirror report``."""
     try:
         from .report_page import write_report
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise _needs_extra("report", error) from None
     for path in write_report(options.ladder, options.output):
         print(path)
@@ -151,12 +151,12 @@ def _study(options: argparse.Namespace):
 def _scoring_job():
     try:
         from . import scoring_job
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise _needs_extra("score", error) from None
     return scoring_job
 
 
-def _needs_extra(extra: str, error: ImportError) -> LengthMirrorError:
+def _needs_extra(extra: str, error: ModuleNotFoundError) -> LengthMirrorError:
     return LengthMirrorError(f"this command needs the extra {extra!r} ({error.name} is missing): "
                              f"pip install 'lengthmirror[{extra}]'.")
 

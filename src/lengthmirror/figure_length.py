@@ -17,8 +17,7 @@ from .figure_style import (
     inches,
     plain_axis,
 )
-from .report_checks import SUBSETS
-from .report_data import ReportData, Row
+from .report_data import SUBSETS, ReportData, Row
 
 COLUMNS = 2
 LEFT, GAP, RIGHT, TOP, TALL, TITLE, BOTTOM = 0.52, 0.22, 0.08, 0.46, 1.16, 0.31, 0.48

@@ -14,6 +14,7 @@ from .report_checks import check_ladder, check_sensitivity
 
 LADDER_COMMAND = "python -m pytest -n auto tests/ladder --ladder-json {path}"
 SENSITIVITY_NAME = "sensitivity.json"
+SUBSETS = ("longer", "shorter")
 
 Row = dict[str, Any]
 

@@ -40,7 +40,7 @@ ALLOWED = {
     "statistics": {"numpy", "scipy", "statsmodels"},
     "tables": {"numpy", "pyarrow", "filelock"},
     "reporting": {"numpy", "pytest", "_pytest"},
-    "page": {"numpy", "matplotlib", "jinja2"},
+    "page": {"numpy", "matplotlib", "jinja2", "jsonschema", "referencing"},
     "commands": set(),
 }
 PYTEST_MODULES = {"pytest_plugin", "ladder_controller"}

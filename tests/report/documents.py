@@ -5,11 +5,19 @@ from math import log10
 
 from lengthmirror.ladder_report import SCHEMA
 
+# Keys of a row that no part of the page shows.
+DESCRIPTIVE = ("gap_within", "gap_consistent", "gap_matched", "human_lean", "excess_lean",
+               "bootstrap_p", "equivalence_p_0", "equivalence_p_H", "facts", "d_prime",
+               "criterion", "n_resamples", "n_dropped")
+FLAGS = ("borderline_mc", "composition_driven", "excess_length_lean", "length_gradient",
+         "position_dominated")
 CLASS_OF = {"tiny": "NO_PREFERENCE", "small": "LENGTH_PREFERENCE", "large": "QUALITY_TRACKING"}
 REGISTRATION = {"digest": "0f" * 32, "status": "verified", "tau": 0.2, "alpha": 0.05,
                 "delta_0": 0.125, "delta_h": 0.125, "delta_b": 0.05, "pc_min": 0.5,
                 "seed": 20261129, "n_resamples": 9999}
-DATASET = {"repository": "someone/judgments", "revision": "abc123", "content_matches": True,
+REGISTERED = {"registration_digest": REGISTRATION["digest"], "registration_status": "verified"}
+DATASET = {"repository": "someone/judgments", "revision": "abc123",
+           "content_matches": {"human": True, "gpt4_pair": True},
            "table_sha256": "ab" * 32}
 
 
@@ -37,11 +45,12 @@ def curve(longer, shorter):
 def results(outcome, longer, shorter):
     """What a judge's row has beside its name."""
     gap = longer - shorter
-    return {"class": outcome, "gap": estimate(gap, 0.0613), "lean": estimate(0.0217, 0.0333),
-            "gap_adjusted": estimate(gap - 0.0107, 0.0672),
+    return {**dict.fromkeys(DESCRIPTIVE), "class": outcome, "gap": estimate(gap, 0.0613),
+            "lean": estimate(0.0217, 0.0333), "gap_adjusted": estimate(gap - 0.0107, 0.0672),
             "shortfall": estimate(0.571 - gap, 0.08), "human_gap": estimate(0.571, 0.0791),
             "r_long": {"longer": proportion(longer, 873), "shorter": proportion(shorter, 308)},
-            "flags": {"position_dominated": outcome == "NO_PREFERENCE", "borderline_mc": False,
+            "flags": {**dict.fromkeys(FLAGS, False),
+                      "position_dominated": outcome == "NO_PREFERENCE",
                       "margin_min_0": 0.0417, "margin_min_H": 0.6431},
             "sign_flip_p": 0.0173, "length_curve": curve(longer, shorter),
             "position_consistency": proportion(0.5717, 1242), "slot_a_share": 0.4431,
@@ -52,8 +61,7 @@ def judge(name, parameters, longer, shorter, outcome=None):
     """The row of a rung with results."""
     outcome = outcome or CLASS_OF.get(name, "PARTIAL_TRACKING")
     row = {"rung": name, "kind": "judge", "status": "scored", "model": f"{name} model",
-           "family": "made up", "parameters": parameters, "unscored_reason": None,
-           "registration_digest": REGISTRATION["digest"], "registration_status": "verified"}
+           "family": "made up", "parameters": parameters, "unscored_reason": None, **REGISTERED}
     return {**row, **results(outcome, longer, shorter),
             "order_debiased": results(outcome, longer - 0.0313, shorter)}
 
@@ -69,9 +77,10 @@ def reference(name, longer, shorter, outcome=None, kind="reference"):
 
 def not_run(name, parameters, reason=None):
     """The row of a rung without logits."""
-    return {"rung": name, "kind": "judge", "status": "not_run", "parameters": parameters,
-            "class": None, "gap": None, "r_long": None, "flags": None, "order_debiased": None,
-            "unscored_reason": reason, "model": f"{name} model", "family": "made up"}
+    row = dict.fromkeys(judge(name, parameters, 0.5, 0.5))
+    return {**row, "rung": name, "kind": "judge", "status": "not_run", "parameters": parameters,
+            "unscored_reason": reason, "model": f"{name} model", "family": "made up",
+            **REGISTERED}
 
 
 REFERENCES = [reference("gpt4-published", 0.8877, 0.3198, "QUALITY_TRACKING"),
@@ -81,7 +90,8 @@ REFERENCES = [reference("gpt4-published", 0.8877, 0.3198, "QUALITY_TRACKING"),
 def ladder(name, rows, missing=(), outcome="GRADED", **changes):
     """The row of a ladder whose line rises by 0.2718 per tenfold size."""
     judges = [{"rung": row["rung"], "parameters": row["parameters"], "class": row["class"],
-               "gap": row["gap"], "sign_flip_p_holm": 0.0213, "equivalence_p_0_holm": 0.00003,
+               "gap": row["gap"], "lean": row["lean"], "sign_flip_p": 0.0173,
+               "sign_flip_p_holm": 0.0213, "equivalence_p_0_holm": 0.00003,
                "equivalence_p_H_holm": 1.0} for row in rows]
     sizes = [log10(row["parameters"]) for row in rows]
     found = {"slope": estimate(0.2718, 0.0911), "slope_p": 0.0037, "kendall_tau": 1.0,
@@ -89,8 +99,11 @@ def ladder(name, rows, missing=(), outcome="GRADED", **changes):
              "fit": [{"log10_parameters": at, "estimate": 0.2718 * (at - sizes[0]),
                       "ci95": [0.2718 * (at - sizes[0]) - 0.05, 0.2718 * (at - sizes[0]) + 0.06]}
                      for at in sizes],
-             "steps": [{"difference": 0.1234, "p_holm": 0.0457} for _ in sizes[1:]]}
+             "steps": [{"below": below["rung"], "above": above["rung"], "difference": 0.1234,
+                        "p_holm": 0.0457} for below, above in zip(rows, rows[1:])],
+             "runs": [], "boundaries": []}
     return {"ladder": name, "kind": "one_family", "caveat": None, "status": "scored",
+            "rungs": [*(row["rung"] for row in rows), *missing], **REGISTERED,
             "coverage": f"{name} has {len(rows)} rungs scored.", "scored":
             [row["rung"] for row in rows], "not_scored": list(missing), "judges": judges,
             **found, "order_debiased": {**found, "judges": judges}, **changes}
@@ -99,10 +112,12 @@ def ladder(name, rows, missing=(), outcome="GRADED", **changes):
 def empty_ladder(name):
     """The row of a ladder with too few scored rungs."""
     return {"ladder": name, "kind": "mixed_families", "caveat": "Scale is confounded.",
-            "status": "not_run", "coverage": f"{name} has 1 of 3 rungs scored and needs at least 2 "
+            "status": "not_run", "rungs": ["it", "this", "that"], **REGISTERED,
+            "coverage": f"{name} has 1 of 3 rungs scored and needs at least 2 "
             "(not scored: this, that).", "scored": [], "not_scored": ["this", "that"],
-            "outcome": "UNDETERMINED", "slope": None, "slope_p": None, "monotone": None,
-            "fit": None, "judges": None, "boundary": None, "order_debiased": None, "steps": None}
+            "outcome": "UNDETERMINED", "order_debiased": None,
+            **dict.fromkeys(("slope", "slope_p", "kendall_tau", "monotone", "fit", "judges",
+                             "boundary", "steps", "runs", "boundaries"))}
 
 
 def specification(name, row, outcome=None, **changes):
