@@ -36,9 +36,10 @@ class Scorer(Protocol):
 
 
 class Progress(Protocol):
-    """Told of every finished group: prompts, tokens, and whether it had been scored before."""
+    """Told of every finished group: prompts, tokens, those of all groups, and whether it had been
+    scored before."""
 
-    def __call__(self, n_prompts: int, n_tokens: int, resumed: bool) -> None: ...
+    def __call__(self, n_prompts: int, n_tokens: int, all_tokens: int, resumed: bool) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -87,17 +88,17 @@ def score_groups(judge: Scorer, groups: list[Group], key: str, work_dir: Path, n
                            f"thread, got {judge.rung.device!r} and {judge.rung.threads} threads.")
     parts = [_Part(judge, group, key, Path(work_dir) / judge.rung.slug / key[:16])
              for group in groups]
-    missing = []
+    missing, all_tokens = [], sum(part.n_tokens for part in parts)
     for part in parts:
         done = part.read()
         if done is None:
             missing.append(part)
         else:
-            progress(len(done["rows"]), part.n_tokens, True)
+            progress(len(done["rows"]), part.n_tokens, all_tokens, True)
     longest_first = sorted(missing, key=lambda part: -part.n_tokens)
 
     def report(part: _Part, _: None) -> None:
-        progress(len(part.group.prompts), part.n_tokens, False)
+        progress(len(part.group.prompts), part.n_tokens, all_tokens, False)
 
     processes = n_workers if judge.rung.device == "cpu" else 0  # CUDA does not survive a fork
     run_tasks(longest_first, _Part.score, processes, report,

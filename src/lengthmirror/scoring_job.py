@@ -158,11 +158,15 @@ def _entry(study: Study, judge: Judge, run: ScoringRun, path: Path, judgments: J
 
 
 class _Bar:
-    """Progress on stderr: prompts done, tokens per second, time left (by prompts)."""
+    """Progress on stderr: tokens of finished prompts, tokens per second, time left, prompts.
+
+    Time left goes by tokens, since the longest prompts are scored first.
+    """
 
     def __init__(self, slug: str, n_prompts: int):
-        self._bar = tqdm(total=n_prompts, desc=slug, unit="prompt", mininterval=1)
-        self._tokens, self._started = 0, time.perf_counter()
+        self._bar = tqdm(desc=slug, unit=" tokens", unit_scale=True, mininterval=1, smoothing=0)
+        self._prompts, self._n_prompts = 0, n_prompts
+        self._show()
 
     def __enter__(self) -> "_Bar":
         return self
@@ -170,11 +174,13 @@ class _Bar:
     def __exit__(self, *_) -> None:
         self._bar.close()
 
-    def update(self, n_prompts: int, n_tokens: int, resumed: bool) -> None:
+    def update(self, n_prompts: int, n_tokens: int, all_tokens: int, resumed: bool) -> None:
+        self._bar.total = all_tokens
+        self._prompts += n_prompts
         if resumed:
-            self._bar.initial += n_prompts
-        else:
-            self._tokens += n_tokens
-            rate = self._tokens / (time.perf_counter() - self._started)
-            self._bar.set_postfix_str(f"{rate:.0f} tokens/s", refresh=False)
-        self._bar.update(n_prompts)
+            self._bar.initial += n_tokens
+        self._show()
+        self._bar.update(n_tokens)
+
+    def _show(self) -> None:
+        self._bar.set_postfix_str(f"{self._prompts}/{self._n_prompts} prompts", refresh=False)

@@ -76,7 +76,7 @@ def fake_groups(n_groups: int = GROUPS, changed: str = "") -> list[Group]:
     return groups
 
 
-def no_progress(n_prompts: int, n_tokens: int, resumed: bool) -> None:
+def no_progress(n_prompts: int, n_tokens: int, all_tokens: int, resumed: bool) -> None:
     """Takes the place of a progress bar."""
 
 

@@ -180,7 +180,7 @@ def test_progress_is_told_on_stderr(small, tiny_weights, capsys):
     """The bar shows the judge, prompts done of all, tokens per second; stdout names the table."""
     assert main(options(small, tiny_weights)) == 0
     printed = capsys.readouterr()
-    assert f"{SLUG}: 100%" in printed.err and f"{N_ROWS}/{N_ROWS}" in printed.err
+    assert f"{SLUG}: 100%" in printed.err and f"{N_ROWS}/{N_ROWS} prompts" in printed.err
     assert "tokens/s" in printed.err
     assert printed.out.startswith(f"{table(small)}: written; mean option mass 0.")
     assert f" of {N_ROWS} orderings, 0 exact ties\n" in printed.out

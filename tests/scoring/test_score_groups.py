@@ -41,7 +41,7 @@ def rescored(tmp_path, judge=None, groups=None, key=None, work=WORK):
     done = []
     judge = judge or FakeJudge(fake_rung())
     score_groups(judge, groups or fake_groups(), key or key_of(judge), tmp_path / work, 1,
-                 lambda n_prompts, n_tokens, resumed: done.append(resumed))
+                 lambda *counts: done.append(counts[-1]))
     return done.count(False)
 
 
@@ -106,8 +106,9 @@ def test_progress_is_told_of_every_prompt_and_token_once(tmp_path):
         told.clear()
         run = score_groups(judge, groups[:n_groups], key_of(judge), tmp_path / WORK, 2,
                            lambda *counts: told.append(counts))
-    assert sum(n_prompts for n_prompts, _, _ in told) == sum(len(g.prompts) for g in groups)
-    assert sum(n_tokens for _, n_tokens, _ in told) == sum(run.columns["n_tokens"])
+    assert sum(n_prompts for n_prompts, *_ in told) == sum(len(g.prompts) for g in groups)
+    assert sum(n_tokens for _, n_tokens, *_ in told) == sum(run.columns["n_tokens"])
+    assert {all_tokens for _, _, all_tokens, _ in told} == {sum(run.columns["n_tokens"])}
     assert [resumed for *_, resumed in told].count(True) == run.resumed_groups == 3
     assert run.tokens_computed == sum(run.columns["n_tokens"])
     assert run.option_ids == (65, 66)
