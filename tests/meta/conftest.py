@@ -1,4 +1,4 @@
-"""A tiny repository with a registration in it, for the tests of the tamper checks."""
+"""A tiny repository with a registration in it, and a study of planted judges with its runs."""
 
 import os
 import shutil
@@ -10,6 +10,8 @@ import pytest
 from lengthmirror.frozen import file_digests
 from lengthmirror.receipt import Entry, Receipt, receipt_bytes
 from lengthmirror.registration import verify, write_receipt
+
+from .ladder_runs import planted_run, planted_study
 
 PROJECT = Path(__file__).parents[2]
 RULE = "preregistration/decision_rule.toml"
@@ -101,3 +103,15 @@ def frozen(committed: Repository) -> Repository:
     """The same with its receipt in a second commit."""
     committed.freeze()
     return committed
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A study with planted judges and without a receipt."""
+    return planted_study(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Gives the run of that study in a mode, or with other options."""
+    return lambda mode: planted_run(tmp_path_factory, mode)

@@ -194,3 +194,17 @@ def planted_run(tmp_path_factory, mode):
     options = at(planted_study(tmp_path_factory)) + list(MODES.get(mode) or mode.split())
     return Run(made_once(tmp_path_factory, f"run {mode}",
                          lambda folder: run_ladder(folder, *options)))
+
+
+def drops_rows_of(test: str) -> str:
+    """A pytest plugin that loses what one test reports."""
+    return f"""
+import pytest
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if item.name == "{test}":
+        report.user_properties = []
+    return report
+"""

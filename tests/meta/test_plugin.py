@@ -17,22 +17,8 @@ from .ladder_runs import (
     at,
     every_mode,
     plant_all,
-    planted_run,
-    planted_study,
     run_ladder,
 )
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    """A study with planted judges and without a receipt."""
-    return planted_study(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Gives the run of that study in a mode, or with other options."""
-    return lambda mode: planted_run(tmp_path_factory, mode)
 
 
 @every_mode

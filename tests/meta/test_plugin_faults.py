@@ -17,25 +17,12 @@ from .ladder_runs import (
     PROJECT,
     Run,
     at,
+    drops_rows_of,
     edit,
     every_mode,
     made_once,
-    planted_run,
-    planted_study,
     run_ladder,
 )
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    """A study with planted judges and without a receipt."""
-    return planted_study(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Gives the run of that study in a mode, or with other options."""
-    return lambda mode: planted_run(tmp_path_factory, mode)
 
 
 @pytest.fixture
@@ -131,16 +118,7 @@ def test_a_recorded_table_that_is_gone_is_no_skip(own_copy, tmp_path):
     assert run.outcomes("test_rung") == {ONLY_SLOT: "failure"}
 
 
-DROPS_A_ROW = f"""
-import pytest
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_makereport(item, call):
-    report = yield
-    if item.name == "test_rung[{ONLY_SLOT}]":
-        report.user_properties = []
-    return report
-"""
+DROPS_A_ROW = drops_rows_of(f"test_rung[{ONLY_SLOT}]")
 
 KILLS_ITS_WORKER = f"""
 import os

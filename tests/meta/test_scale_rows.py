@@ -27,6 +27,7 @@ from .ladder_runs import (
     PROJECT,
     Run,
     at,
+    drops_rows_of,
     every_mode,
     ladders_study,
     made_once,
@@ -273,16 +274,7 @@ def test_required_logits_fail_a_short_ladder(study, tmp_path):
     assert run.document["rows"] == [] and run.document["missing_ladders"] == []
 
 
-DROPS_A_LADDER = f"""
-import pytest
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_makereport(item, call):
-    report = yield
-    if item.name == "test_ladder[{STEP}]":
-        report.user_properties = []
-    return report
-"""
+DROPS_A_LADDER = drops_rows_of(f"test_ladder[{STEP}]")
 
 
 def test_a_lost_ladder_fails_the_run(study, tmp_path):
