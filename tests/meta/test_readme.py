@@ -13,8 +13,13 @@ from lengthmirror.inputs import BESIDE_RUNGS
 from lengthmirror.ladder_report import table_lines
 from lengthmirror.ladder_session import LadderOptions, LadderSession
 
+from ..report.documents import known_numbers, texts_of
+from ..report.page_reader import numbers
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+ANSWER = README.partition("\n## The answer\n")[2].partition("\n## ")[0]
+MARGINS = ("0.5",)  # what a coin would have
 BLOCKS = re.findall(r"^(<!-- ci -->\n)? *```(\w*)\n(.*?)^ *```$", README,
                     flags=re.MULTILINE | re.DOTALL)
 STUDY = re.search(r'STUDY="(.*)"', README)[1]
@@ -24,14 +29,58 @@ SPANS = [span.replace("$STUDY", STUDY)
          for span in re.findall(r"`(lengthmirror [a-z][^`]*)`", README)]
 
 
-def test_the_result_table_is_what_the_committed_artifacts_give():
+@pytest.fixture(scope="module")
+def session():
+    """The project's own study."""
+    return LadderSession(LadderOptions(ROOT / "preregistration", ROOT / "config",
+                                       ROOT / "artifacts", own=True))
+
+
+@pytest.fixture(scope="module")
+def rows(session):
+    """The rows of ladder.json."""
+    found = [session.row(slug) if session.inputs.has_logits(slug)
+             else not_run_row(session.inputs, slug) for slug in session.study.rungs]
+    return found + [session.row(name) for name in BESIDE_RUNGS]
+
+
+@pytest.fixture(scope="module")
+def ladders(session):
+    """The rows of ladder.json across sizes."""
+    return [session.scale_row(name) for name in session.study.ladders]
+
+
+def test_the_result_table_is_what_the_committed_artifacts_give(rows):
     """The table in README.md is the one that the ladder prints, to the character."""
-    session = LadderSession(LadderOptions(ROOT / "preregistration", ROOT / "config",
-                                          ROOT / "artifacts", own=True))
-    rows = [session.row(slug) if session.inputs.has_logits(slug)
-            else not_run_row(session.inputs, slug) for slug in session.study.rungs]
-    rows += [session.row(name) for name in BESIDE_RUNGS]
     assert "```text\n" + "\n".join(table_lines(rows)) + "\n```" in README
+
+
+def test_the_answer_speaks_of_every_scored_judge_and_ladder(rows, ladders):
+    """Each judge stands with its class, G and interval, primary and order-debiased."""
+    for row in rows:
+        if row["status"] != "scored":
+            continue
+        line = next(line for line in ANSWER.splitlines() if line.startswith(f"| {row['rung']} "))
+        for section in (row, row["order_debiased"]):
+            low, high = section["gap"]["ci95"]
+            assert section["class"] in line
+            assert f"{section['gap']['estimate']:.3f} [{low:.3f}, {high:.3f}]" in line
+        assert f"{row['position_consistency']['estimate']:.3f}" in line
+    for row in ladders:
+        assert f"`{row['ladder']}`" in ANSWER and (
+            row["status"] != "scored" or row["outcome"] in ANSWER)
+
+
+def test_every_number_of_the_answer_is_one_of_the_ladder(rows, ladders, session):
+    """What the answer says in words has no number that ladder.json lacks."""
+    known = known_numbers([*rows, *ladders]) | set(map(float, MARGINS))
+    text = re.sub(r"`[^`]*`", "", ANSWER)
+    for row in rows:
+        text = text.replace(row["rung"], "")
+    decimals = [found for found in numbers(text) if "." in found]
+    assert len(decimals) > 20
+    for found in decimals:
+        assert found in texts_of(known, len(found.partition(".")[2])), found
 
 
 def test_continuous_integration_runs_both_commands_as_written():
