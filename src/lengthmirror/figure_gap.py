@@ -27,9 +27,14 @@ ROW_HEIGHT, LEFT, RIGHT, TOP, LEGEND_LINE = 0.36, 1.62, 0.14, 0.42, 0.18
 DEBIASED_BELOW = 0.34  # of a row
 
 
-def gap_figure(data: ReportData) -> bytes:
-    """The forest plot: judges by size, then references and controls; SVG bytes."""
+def gap_figure(data: ReportData) -> bytes | None:
+    """The forest plot: judges by size, then references and controls; SVG bytes.
+
+    None where nothing has results.
+    """
     rows = [*data.judges, *data.comparisons]
+    if not rows:
+        return None
     handles = _handles(data, rows)
     bottom = 0.55 + LEGEND_LINE * (-(-len(handles) // 2))
     tall = ROW_HEIGHT * len(rows) + 0.14
@@ -93,7 +98,7 @@ def _frame(axes: Axes, data: ReportData, rows: list[Row]) -> None:
     ends += [end for row in rows if row.get("order_debiased")
              for end in row["order_debiased"]["gap"]["ci95"]]
     margin = data.registration["delta_0"]
-    axes.set_xlim(min(-1.6 * margin, *ends) - 0.04, max(0.7, *ends) + 0.04)
+    axes.set_xlim(min([-1.6 * margin, *ends]) - 0.04, max([0.7, *ends]) + 0.04)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     if data.judges and data.comparisons:
         axes.axhline(len(data.judges) - 0.5, color=GRID, linewidth=0.8)

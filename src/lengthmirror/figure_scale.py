@@ -146,7 +146,8 @@ def _handles(data: ReportData, ladders: Sequence[Row]) -> list:
     debiased = [each["order_debiased"] for each in ladders if each["order_debiased"]]
     handles = [*class_handles(row["class"] for each in (*ladders, *debiased)
                               for row in each["judges"]),
-               *([debiased_handle()] if debiased else ()),
+               *([debiased_handle(), Line2D([], [], color=MUTED, linewidth=0.9, linestyle=DASHES,
+                                            label="its fitted line")] if debiased else ()),
                Line2D([], [], color=INK, linewidth=1.2, label="fitted line"),
                Patch(color=SLOPE_BAND, label=f"its {data.level} interval"),
                Patch(color=MARGIN_BAND, label="no gap (margin)")]

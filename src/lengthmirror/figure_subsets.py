@@ -29,9 +29,14 @@ ROOM, STEPS = 0.06, 8  # between a name and a point; half the places tried along
 PLACES = (0.18, 0.22, 0.26, 0.34, 0.66, 0.74, 0.78, 0.82)  # of the middle of a diagonal's name
 
 
-def subsets_figure(data: ReportData) -> bytes:
-    """One point per judge, reference and control, between the two diagonals; SVG bytes."""
+def subsets_figure(data: ReportData) -> bytes | None:
+    """One point per judge, reference and control, between the two diagonals; SVG bytes.
+
+    None where nothing has results.
+    """
     rows = [*data.judges, *data.comparisons]
+    if not rows:
+        return None
     debiased = [{**row["order_debiased"], "rung": f"{row['rung']}, debiased"} for row in rows
                 if row.get("order_debiased")]
     handles = class_handles(row["class"] for row in (*rows, *debiased))

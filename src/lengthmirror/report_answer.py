@@ -17,6 +17,7 @@ WHAT_JUDGES_DO = {
     "INCONCLUSIVE": "cannot be classified from these data",
     "UNRESOLVABLE_MARGINS": "cannot be classified: both hypotheses fit these data",
 }
+LEANING = ("LENGTH_PREFERENCE", "BREVITY_PREFERENCE")  # classes that rest on the lean
 WHAT_LADDERS_DO = {
     "UNIFORM": "all judges have the same class",
     "LOCALISED": "the class changes at one place",
@@ -52,20 +53,27 @@ def _of_judge(row: Row) -> str:
 
 
 def _does(section: Row) -> str:
-    gap = section["gap"]
-    return f"{WHAT_JUDGES_DO[section['class']]}: G {number(gap['estimate'])} {interval(gap)}"
+    gap, lean = section["gap"], section["lean"]
+    said = f"{WHAT_JUDGES_DO[section['class']]}: G {number(gap['estimate'])} {interval(gap)}"
+    if section["class"] in LEANING:
+        said += f", lean {number(lean['estimate'])} {interval(lean)}"
+    if section["flags"]["excess_length_lean"]:
+        said += ", and leans to the longer answer more than humans do"
+    return said
 
 
 def _of_ladder(row: Row) -> str:
     slope = row["slope"]
+    caveat = f" {row['caveat']}" if row["caveat"] else ""
     return (f"over its scored sizes: {WHAT_LADDERS_DO[row['outcome']]}"
             f"{_between(row['boundary'])}. G changes by {number(slope['estimate'])} "
-            f"{interval(slope)} per tenfold size.{_debiased(row)}")
+            f"{interval(slope)} per tenfold size.{_debiased(row)}{caveat}")
 
 
 def _debiased(row: Row) -> str:
     other = row["order_debiased"]
-    if not other or not other["slope"] or other["outcome"] == row["outcome"]:
+    if not other or not other["slope"] or (other["outcome"], other["boundary"]) == (
+            row["outcome"], row["boundary"]):
         return ""
     return (f" With the answer order averaged out, {WHAT_LADDERS_DO[other['outcome']]}"
             f"{_between(other['boundary'])}.")

@@ -5,8 +5,9 @@ The page and its figures show numbers of these two files and no others.
 
 import json
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from .errors import InvalidReport
 from .ladder_report import SCHEMA
@@ -37,18 +38,18 @@ class ReportData:
     @property
     def judges(self) -> list[Row]:
         """Rungs with results, smallest first; of one size in ladder order."""
-        rows = [row for row in self.ladder["rows"] if row["gap"] and row["parameters"]]
+        rows = [row for row in self.ladder["rows"] if row["gap"] and row["kind"] == "judge"]
         return sorted(rows, key=lambda row: row["parameters"])
 
     @property
     def comparisons(self) -> list[Row]:
         """References and controls, in the order of ladder.json."""
-        return [row for row in self.ladder["rows"] if row["gap"] and not row["parameters"]]
+        return [row for row in self.ladder["rows"] if row["gap"] and row["kind"] != "judge"]
 
     @property
     def controls(self) -> list[Row]:
         """Judges with a known answer."""
-        return [row for row in self.comparisons if row.get("kind") == "control"]
+        return [row for row in self.comparisons if row["kind"] == "control"]
 
     @property
     def ladders(self) -> list[Row]:
@@ -106,20 +107,26 @@ def _read_sensitivity(path: Path, ladder: dict[str, Any]) -> dict[str, Any]:
 
 def _read(path: Path, command: str) -> dict[str, Any]:
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_not_strict)
+        document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_not_strict,
+                              parse_float=_finite)
     except FileNotFoundError:
         raise InvalidReport(f"{path} is missing; first run: {command}") from None
     except OSError as error:
         raise InvalidReport(f"{path} cannot be read ({error.strerror}).") from None
-    except ValueError:  # UnicodeDecodeError and JSONDecodeError too
+    except (ValueError, RecursionError):  # UnicodeDecodeError and JSONDecodeError too
         raise InvalidReport(f"{path} is not strict JSON; write it again: {command}") from None
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise InvalidReport(f"{path} is not of schema {SCHEMA}; write it again: {command}")
     return document
 
 
-def _not_strict(name: str) -> None:
+def _not_strict(name: str) -> NoReturn:
     raise ValueError(f"{name} is not strict JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _not_strict(text)
 
 
 def _percent(share: float) -> str:

@@ -37,8 +37,8 @@ FLAG_MEANINGS = {
 }
 OUTCOME_MEANINGS = {
     "UNIFORM": "all scored judges have the same class.",
-    "LOCALISED": "the class changes once, between two neighbours, and G has no slope on either "
-                 "side.",
+    "LOCALISED": "the class changes once, between two neighbours, and G has no significant "
+                 "slope among the judges on either side, where there are several.",
     "GRADED": "the class changes gradually: more than once in one direction, or with a slope of "
               "G among judges of one class.",
     "NON_MONOTONE": "the class changes back and forth with size.",

@@ -41,9 +41,11 @@ def test_a_missing_file_names_the_command_to_run(tmp_path):
     assert f"first run: python -m pytest -n auto tests/ladder --ladder-json {path}" in refused(path)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1, 2", '{"schema": NaN}', '{"schema": Infinity}'])
+@pytest.mark.parametrize("content", [
+    "", "{", "[1, 2", '{"schema": NaN}', '{"schema": Infinity}', '{"schema": 1e999}',
+    pytest.param("[" * 200_000, id="a deep nest")])
 def test_a_file_that_is_not_strict_json_is_refused(content, tmp_path):
-    """Half a file, or numbers that JSON lacks."""
+    """Half a file, numbers that JSON lacks, or a nest too deep to read."""
     assert "is not strict JSON" in refused(written(tmp_path, content))
 
 
@@ -110,6 +112,15 @@ BROKEN = {
     "no flags": (lambda d: d["rows"][0].update(flags=None), "small has no valid 'flags'"),
     "a share above one": (lambda d: d["rows"][0].update(slot_a_share=1.2),
                           "small has no valid 'slot_a_share' (1.2 is greater than the maximum"),
+    "a judge without a class": (lambda d: d["rows"][0].update({"class": None}),
+                                "small has no valid 'class'"),
+    "a debiased verdict without a class": (
+        lambda d: d["rows"][0]["order_debiased"].update({"class": None}),
+        "small has no valid 'order_debiased.class'"),
+    "more parameters than there are": (lambda d: d["rows"][0].update(parameters=10 ** 400),
+                                       "small has no valid 'parameters'"),
+    "an interval without end": (lambda d: d["rows"][0]["gap"].update(ci95=[-1e308, 1e308]),
+                                "small has no valid 'gap.ci95.0'"),
     "one share": (lambda d: d["rows"][0]["r_long"].pop("shorter"),
                   "small has no valid 'r_long.shorter'"),
 }

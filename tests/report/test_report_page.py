@@ -29,6 +29,7 @@ from .documents import (
     judge,
     known_numbers,
     not_run,
+    reference,
     sensitivity,
     texts_of,
     written,
@@ -163,7 +164,8 @@ def test_the_answer_comes_first_in_words(many):
     top = many.page.text.partition("The answer")[2].partition("What each judge does")[0]
     row = MANY["rows"][0]
     other = {**row["order_debiased"], "class": "BREVITY_PREFERENCE"}
-    for words in ("small prefers the longer answer, whatever humans thought of it: G 0.019 [",
+    for words in ("small prefers the longer answer, whatever humans thought of it: G 0.019 "
+                  "[\N{MINUS SIGN}0.043, 0.080], lean 0.022 [\N{MINUS SIGN}0.012, 0.055].",
                   "tiny decides by neither length nor quality: G \N{MINUS SIGN}0.003 [",
                   "Most of its verdicts change when the answers change places. With the answer "
                   "order averaged out of its scores it decides by neither length nor quality: G",
@@ -172,12 +174,14 @@ def test_the_answer_comes_first_in_words(many):
                   "0.272 [0.181, 0.363] per tenfold size.",
                   "the class changes at one place, between tiny and large. G changes"):
         assert words in top
+    assert "two sizes over its scored sizes" in top and "Scale is confounded with family." in top
     assert top.index("tiny decides") < top.index("small prefers") < top.index("one family")
     assert "always-longer" not in top and "huge" not in top
     changed = answers(ReportData(document({**row, "order_debiased": other}), None))[0].text
     assert changed.endswith(
         " With the answer order averaged out of its scores it prefers the shorter answer, whatever "
-        "humans thought of it: G \N{MINUS SIGN}0.013 [\N{MINUS SIGN}0.074, 0.049].")
+        "humans thought of it: G \N{MINUS SIGN}0.013 [\N{MINUS SIGN}0.074, 0.049], lean 0.022 "
+        "[\N{MINUS SIGN}0.012, 0.055].")
 
 
 def test_judges_come_by_size_then_the_comparisons(many):
@@ -226,6 +230,28 @@ def test_text_of_the_document_is_escaped(tmp_path):
     assert name in page.text and "<b>bold</b>" in page.text and '"reason" <i>' in page.text
     assert not {"script", "b", "i"} & {tag for tag, _, _ in page.attributes}
     assert page.faults == [] and page.open_tags == []
+
+
+def test_a_reference_that_leans_more_than_humans_says_so():
+    """Tracking quality and leaning to length are two findings, and both are said."""
+    row = reference("gpt4-published", 0.9, 0.3, "QUALITY_TRACKING")
+    row["flags"] = {**row["flags"], "excess_length_lean": True}
+    said = answers(ReportData(document(references=[row]), None))[0].text
+    assert said.endswith("], and leans to the longer answer more than humans do.")
+
+
+def test_a_document_without_any_result_is_a_page_that_says_so(tmp_path):
+    """A run of unscored rungs alone is no error: there is nothing to draw."""
+    for rows in ((), (not_run("tiny", 10 ** 8),)):
+        page = report(tmp_path / str(len(rows)), document(*rows, references=[], dataset=None))
+        assert "No judge has results yet" in page.page.text and page.page.images == []
+        assert page.page.faults == [] and page.page.open_tags == []
+
+
+def test_the_debiased_column_has_no_flag_of_the_raw_verdicts(many):
+    """Whether verdicts change with the order is a property of the raw ones alone."""
+    table = many.page.text.partition("Order-debiased verdict")[2].partition("The order-debiased")[0]
+    assert table.count("position_dominated") == 1
 
 
 def test_a_flag_of_the_debiased_verdict_alone_is_explained(tmp_path):
