@@ -147,7 +147,7 @@ def _handles(data: ReportData, ladders: Sequence[Row]) -> list:
     handles = [*class_handles(row["class"] for each in (*ladders, *debiased)
                               for row in each["judges"]),
                *([debiased_handle(), Line2D([], [], color=MUTED, linewidth=0.9, linestyle=DASHES,
-                                            label="its fitted line")] if debiased else ()),
+                                            label="fitted line, order-debiased")] if debiased else ()),
                Line2D([], [], color=INK, linewidth=1.2, label="fitted line"),
                Patch(color=SLOPE_BAND, label=f"its {data.level} interval"),
                Patch(color=MARGIN_BAND, label="no gap (margin)")]
