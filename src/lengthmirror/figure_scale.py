@@ -133,6 +133,11 @@ def _slope_text(slope: Row) -> str:
             "per tenfold size")
 
 
+def _debiased_handles() -> list[Line2D]:
+    return [debiased_handle(), Line2D([], [], color=MUTED, linewidth=0.9, linestyle=DASHES,
+                                      label="fitted line, order-debiased")]
+
+
 def _ends(data: ReportData, ladders: Sequence[Row]) -> tuple[float, float]:
     shown = [*ladders, *(each["order_debiased"] for each in ladders if each["order_debiased"])]
     ends = [end for each in ladders for row in each["fit"] for end in row["ci95"]]
@@ -146,8 +151,7 @@ def _handles(data: ReportData, ladders: Sequence[Row]) -> list:
     debiased = [each["order_debiased"] for each in ladders if each["order_debiased"]]
     handles = [*class_handles(row["class"] for each in (*ladders, *debiased)
                               for row in each["judges"]),
-               *([debiased_handle(), Line2D([], [], color=MUTED, linewidth=0.9, linestyle=DASHES,
-                                            label="fitted line, order-debiased")] if debiased else ()),
+               *(_debiased_handles() if debiased else ()),
                Line2D([], [], color=INK, linewidth=1.2, label="fitted line"),
                Patch(color=SLOPE_BAND, label=f"its {data.level} interval"),
                Patch(color=MARGIN_BAND, label="no gap (margin)")]
