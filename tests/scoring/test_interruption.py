@@ -75,7 +75,7 @@ def resumed(tmp_path, n_workers):
     n_before = len(parts(tmp_path))
     told = []
     found = table_bytes(judge, fake_groups(), tmp_path / "work", tmp_path / "fake/resumed.parquet",
-                        n_workers, lambda *counts: told.append(counts[2]))
+                        n_workers, lambda *counts: told.append(counts[-1]))
     assert told.count(True) == n_before
     return found, table_bytes(judge, fake_groups(), tmp_path / "fresh",
                               tmp_path / "fake/whole.parquet")
