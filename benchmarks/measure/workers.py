@@ -66,8 +66,7 @@ def _scored(judge: Any, groups: list[Group], n_workers: int) -> WorkerRun:
     with tempfile.TemporaryDirectory() as work, _Memory() as memory:
         started = time.perf_counter()
         done = score_groups(judge, groups, "benchmark", Path(work), n_workers,
-                            lambda prompts, *_: say(f"{n_workers} at work: "
-                                                                 f"{prompts} prompts more"))
+                            lambda prompts, *_: say(f"{n_workers} at work: {prompts} prompts more"))
         seconds = time.perf_counter() - started
     return WorkerRun(done, seconds, memory.peak)
 

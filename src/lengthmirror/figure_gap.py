@@ -69,7 +69,7 @@ def _bands(axes: Axes, data: ReportData) -> None:
 
 
 def _row(axes: Axes, at: int, row: Row) -> None:
-    debiased = row.get("order_debiased")
+    debiased = row["order_debiased"]
     y = at - (DEBIASED_BELOW / 2 if debiased else 0)
     _interval(axes, row, y, 1.0)
     point(axes, row["gap"]["estimate"], y, row["class"], zorder=3)
@@ -95,7 +95,7 @@ def _interval(axes: Axes, row: Row, y: float, weight: float) -> None:
 
 def _frame(axes: Axes, data: ReportData, rows: list[Row]) -> None:
     ends = [end for row in rows for end in row["gap"]["ci95"]]
-    ends += [end for row in rows if row.get("order_debiased")
+    ends += [end for row in rows if row["order_debiased"]
              for end in row["order_debiased"]["gap"]["ci95"]]
     margin = data.registration["delta_0"]
     axes.set_xlim(min([-1.6 * margin, *ends]) - 0.04, max([0.7, *ends]) + 0.04)
@@ -110,7 +110,7 @@ def _frame(axes: Axes, data: ReportData, rows: list[Row]) -> None:
 
 def _handles(data: ReportData, rows: list[Row]) -> list[Line2D]:
     """The legend: classes that occur, then the two thicknesses and the hollow marker."""
-    debiased = [row["order_debiased"] for row in rows if row.get("order_debiased")]
+    debiased = [row["order_debiased"] for row in rows if row["order_debiased"]]
     lines = [Line2D([], [], color=INK, linewidth=1.1, label=f"{data.level} interval"),
              Line2D([], [], color=INK, linewidth=2.8,
                     label=f"{data.equivalence_level} interval (equivalence)")]

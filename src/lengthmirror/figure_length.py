@@ -27,7 +27,7 @@ DODGE = 0.007  # of the relative length difference, so that intervals do not hid
 
 def length_figure(data: ReportData) -> bytes | None:
     """The panels as SVG bytes, or None where no row has a curve."""
-    rows = [row for row in (*data.judges, *data.comparisons) if row.get("length_curve")]
+    rows = [row for row in (*data.judges, *data.comparisons) if row["length_curve"]]
     if not rows:
         return None
     lines = -(-len(rows) // COLUMNS)
@@ -56,7 +56,7 @@ def _place(at: int, height: float) -> tuple[float, float, float, float]:
 
 def _panel(axes: Axes, row: Row, ends: tuple[float, float], first: bool, last: bool) -> None:
     axes.axhline(0.5, color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)))
-    debiased = (row.get("order_debiased") or {}).get("length_curve")
+    debiased = (row["order_debiased"] or {}).get("length_curve")
     for subset, side in zip(SUBSETS, (-DODGE, DODGE)):
         if debiased:
             _line(axes, debiased, subset)
@@ -105,7 +105,7 @@ def _handles(rows: Sequence[Row]) -> list[Line2D]:
     handles = [Line2D([], [], color=colour, marker=shape, markerfacecolor=fill, markersize=4.2,
                       linewidth=1.2, label=f"humans preferred the {subset} answer")
                for subset, (colour, shape, fill) in LOOKS.items()]
-    if any(row.get("order_debiased") for row in rows):
+    if any(row["order_debiased"] for row in rows):
         handles.append(Line2D([], [], color=INK, linewidth=0.9, linestyle=(0, (3, 1.6)),
                               label="dashed: order-debiased"))
     return handles

@@ -26,7 +26,7 @@ PANELS = (("same verdict in\nboth orders", "share of pairs"),
 
 def orders_figure(data: ReportData) -> bytes | None:
     """Three shares per judge that was run in both orders; SVG bytes, or None without a judge."""
-    rows = [row for row in data.judges if row.get("position_consistency")]
+    rows = [row for row in data.judges if row["position_consistency"]]
     if not rows:
         return None
     tall = ROW_HEIGHT * len(rows) + 0.12

@@ -8,6 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from .figure_style import (
+    DASHES,
     HUMAN_BAND,
     INK,
     MARGIN_BAND,
@@ -29,7 +30,7 @@ from .report_data import ReportData, Row
 LEFT, RIGHT, TOP, TALL, BETWEEN, BOTTOM, LEGEND_LINE = 0.62, 0.12, 0.31, 1.9, 0.74, 0.5, 0.18
 SLOPE_BAND = "#C9C9C9"
 LINE_ROOM, AXIS_ROOM = 6, 3  # points around the fitted line, and around G = 0, without names
-ASIDE, DASHES = 0.024, (0, (4, 2.4))  # order-debiased: part of the width to the right; its line
+ASIDE = 0.024  # how far right order-debiased verdicts stand, part of the width
 STEPS = 40  # places along G = 0 that no name covers
 BESIDE = 0.18  # free space beside the outermost judges, in powers of ten of the size
 

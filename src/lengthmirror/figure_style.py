@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 WIDTH = 4.9  # inches of every figure
-SMALL = 4.2  # size of the marker of an order-debiased verdict, points
+MARKER, SMALL = 6.4, 4.2  # sizes of markers, and of those of order-debiased verdicts, points
+DASHES = (0, (4, 2.4))
 INK, MUTED, GRID = "#222222", "#595959", "#DDDDDD"
 MARGIN_BAND, HUMAN_BAND = "#E4E4E4", "#D3EBF8"
 BLUE, VERMILLION = "#0072B2", "#D55E00"
@@ -70,13 +71,13 @@ def draw(height: float, paint: Callable[[Figure], None]) -> bytes:
     return content[content.index(b"<svg"):]  # without a document type, which names an address
 
 
-def point(axes: Axes, x: float, y: float, outcome: str | None, size: float = 6.4,
+def point(axes: Axes, x: float, y: float, outcome: str | None, size: float = MARKER,
           **keywords: Any) -> None:
     """One marker in the colour and shape of its class."""
     axes.plot([x], [y], **marker(outcome, size), **keywords)
 
 
-def marker(outcome: str | None, size: float = 6.4) -> dict[str, Any]:
+def marker(outcome: str | None, size: float = MARKER) -> dict[str, Any]:
     """The marker of a class as keywords of a line; every marker has a dark edge."""
     style = CLASS_STYLES[outcome]
     larger = {"*": 1.5, "X": 1.15, "P": 1.2, "D": 0.9, "H": 1.15}.get(style.marker, 1.0)

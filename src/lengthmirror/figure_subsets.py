@@ -7,7 +7,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from .figure_style import (
+    DASHES,
     INK,
+    MARKER,
     MUTED,
     SMALL,
     class_handles,
@@ -38,7 +40,7 @@ def subsets_figure(data: ReportData) -> bytes | None:
     if not rows:
         return None
     debiased = [{**row["order_debiased"], "rung": f"{row['rung']}, debiased"} for row in rows
-                if row.get("order_debiased")]
+                if row["order_debiased"]]
     handles = class_handles(row["class"] for row in (*rows, *debiased))
     handles += [debiased_handle()] if debiased else []
     lines = -(-len(handles) // 2)
@@ -67,7 +69,7 @@ def _frame(axes: Axes) -> None:
     axes.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), xticks=TICKS, yticks=TICKS)
     axes.grid(True)
     axes.plot([0, 1], [0, 1], color=INK, linewidth=1.1)
-    axes.plot([0, 1], [1, 0], color=MUTED, linewidth=0.9, linestyle=(0, (4, 2.4)))
+    axes.plot([0, 1], [1, 0], color=MUTED, linewidth=0.9, linestyle=DASHES)
     for axis in (axes.xaxis, axes.yaxis):
         plain_axis(axis)
     axes.set_xlabel("r_long where humans preferred the shorter answer")
@@ -99,7 +101,7 @@ def _name_diagonal(axes: Axes, points: list[tuple[float, float]], names: dict[st
                      color=colour, rotation_mode="anchor", rotation=rotation)
 
 
-def _point(axes: Axes, row: Row, size: float = 6.4) -> None:
+def _point(axes: Axes, row: Row, size: float = MARKER) -> None:
     x, y = _share(row, "shorter"), _share(row, "longer")
     across, up = (row["r_long"][name]["wilson_cluster"] for name in ("shorter", "longer"))
     for xs, ys in ((across, [y, y]), ([x, x], up)):

@@ -54,7 +54,7 @@ class ReportData:
     @property
     def ladders(self) -> list[Row]:
         """What ladder.json says across sizes, one entry per ladder."""
-        return self.ladder.get("ladders") or []
+        return self.ladder["ladders"]
 
     @property
     def fitted_ladders(self) -> list[Row]:
@@ -64,7 +64,7 @@ class ReportData:
     @property
     def missing(self) -> list[str]:
         """Rungs, references, controls and ladders whose test gave no row."""
-        return [*self.ladder.get("missing", []), *self.ladder.get("missing_ladders", [])]
+        return [*self.ladder["missing"], *self.ladder["missing_ladders"]]
 
     @property
     def not_run(self) -> list[Row]:

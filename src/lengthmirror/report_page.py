@@ -68,15 +68,14 @@ def page_bytes(data: ReportData, figures: dict[str, bytes]) -> bytes:
     environment = _environment()
     style = environment.loader.get_source(environment, "report.css")[0]
     html = environment.get_template("report.html").render(
-        data=data, answers=answers(data), reg=data.registration,
-        dataset=data.ladder.get("dataset") or {},
+        data=data, answers=answers(data), reg=data.registration, dataset=data.ladder["dataset"],
         figures={name: _picture(svg) for name, svg in figures.items()}, style=style,
         alternatives=words.alternative_texts(data), classes=words.classes_shown(data),
         flags_shown=words.flags_shown(data), class_meanings=words.CLASS_MEANINGS,
         flag_meanings=words.FLAG_MEANINGS, controls=data.controls,
         not_run=words.not_run_by_reason(data), outcomes=words.outcomes_shown(data),
         outcome_meanings=words.OUTCOME_MEANINGS, comparisons=words.COMPARISON_MEANINGS,
-        status_meaning=words.STATUS_MEANINGS.get(data.registration["status"], ""))
+        status_meaning=words.STATUS_MEANINGS[data.registration["status"]])
     return html.encode("utf-8")
 
 

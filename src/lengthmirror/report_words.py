@@ -90,21 +90,21 @@ def interval(estimate: Row | None, name: str = "ci95") -> str:
 
 def raised_flags(row: Row) -> list[str]:
     """The names of the flags that are raised, sorted."""
-    return sorted(name for name, value in (row.get("flags") or {}).items() if value is True)
+    return sorted(name for name, value in (row["flags"] or {}).items() if value is True)
 
 
 def classes_shown(data: ReportData) -> list[str]:
     """The classes that occur on the page, in the order of their meanings."""
     rows = [*data.judges, *data.comparisons]
     found = {row["class"] for row in rows}
-    found |= {row["order_debiased"]["class"] for row in rows if row.get("order_debiased")}
+    found |= {row["order_debiased"]["class"] for row in rows if row["order_debiased"]}
     return [name for name in CLASS_MEANINGS if name in found]
 
 
 def flags_shown(data: ReportData) -> list[str]:
     """The flags that are raised anywhere on the page."""
     rows = [*data.judges, *data.comparisons]
-    rows += [row["order_debiased"] for row in rows if row.get("order_debiased")]
+    rows += [row["order_debiased"] for row in rows if row["order_debiased"]]
     found = {name for row in rows for name in raised_flags(row)}
     return [name for name in FLAG_MEANINGS if name in found]
 
@@ -112,7 +112,8 @@ def flags_shown(data: ReportData) -> list[str]:
 def outcomes_shown(data: ReportData) -> list[str]:
     """The scale outcomes on the page, primary and order-debiased."""
     found = {each["outcome"] for each in data.fitted_ladders}
-    found |= {(each.get("order_debiased") or {}).get("outcome") for each in data.fitted_ladders}
+    found |= {each["order_debiased"]["outcome"] for each in data.fitted_ladders
+              if each["order_debiased"]}
     return [name for name in OUTCOME_MEANINGS if name in found]
 
 
@@ -125,7 +126,7 @@ def not_run_by_reason(data: ReportData) -> list[tuple[str | None, list[str]]]:
     """Names of the rungs without results, with what they share as the reason, in ladder order."""
     groups: dict[str | None, list[str]] = {}
     for row in data.not_run:
-        groups.setdefault(row.get("unscored_reason"), []).append(row["rung"])
+        groups.setdefault(row["unscored_reason"], []).append(row["rung"])
     return list(groups.items())
 
 

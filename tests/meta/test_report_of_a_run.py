@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")
 pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
+pytest.importorskip("jsonschema", reason="the report needs the extra 'report'")
 
 from lengthmirror.cli import main
 from lengthmirror.report_checks import validator

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")
 pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
+pytest.importorskip("jsonschema", reason="the report needs the extra 'report'")
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure

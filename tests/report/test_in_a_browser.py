@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")
 pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
+pytest.importorskip("jsonschema", reason="the report needs the extra 'report'")
 
 from lengthmirror.report_page import write_report
 

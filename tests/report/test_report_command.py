@@ -10,7 +10,7 @@ from lengthmirror.cli import main
 
 from .documents import MANY, written
 
-LIBRARIES = ("matplotlib", "jinja2")
+LIBRARIES = ("matplotlib", "jinja2", "jsonschema")
 
 
 def needs_the_extra():

@@ -121,6 +121,7 @@ BROKEN = {
                                        "small has no valid 'parameters'"),
     "an interval without end": (lambda d: d["rows"][0]["gap"].update(ci95=[-1e308, 1e308]),
                                 "small has no valid 'gap.ci95.0'"),
+    "no data set": (lambda d: d.update(dataset=None), "the document has no valid 'dataset'"),
     "one share": (lambda d: d["rows"][0]["r_long"].pop("shorter"),
                   "small has no valid 'r_long.shorter'"),
 }

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the report needs the extra 'report'")
 pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
+pytest.importorskip("jsonschema", reason="the report needs the extra 'report'")
 
 from lengthmirror.report_answer import WHAT_JUDGES_DO, WHAT_LADDERS_DO, answers
 from lengthmirror.report_data import ReportData
@@ -243,7 +244,7 @@ def test_a_reference_that_leans_more_than_humans_says_so():
 def test_a_document_without_any_result_is_a_page_that_says_so(tmp_path):
     """A run of unscored rungs alone is no error: there is nothing to draw."""
     for rows in ((), (not_run("tiny", 10 ** 8),)):
-        page = report(tmp_path / str(len(rows)), document(*rows, references=[], dataset=None))
+        page = report(tmp_path / str(len(rows)), document(*rows, references=[]))
         assert "No judge has results yet" in page.page.text and page.page.images == []
         assert page.page.faults == [] and page.page.open_tags == []
 
